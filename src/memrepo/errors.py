@@ -14,6 +14,7 @@
     │   ├── ChangedOnDisk
     │   ├── StaleRef
     │   ├── MergeConflict
+    │   ├── NothingToCommit
     │   └── SideEmptied
     ├── Busy               held by another process, or too slow; try again
     │   ├── LockBusy
@@ -140,6 +141,12 @@ class MergeConflict(Conflict):
 
     code = "merge-conflict"
     fact_names = ("paths",)
+
+
+class NothingToCommit(Conflict):
+    """git sees no difference to the last commit."""
+
+    code = "nothing-to-commit"
 
 
 class SideEmptied(Conflict):

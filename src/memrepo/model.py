@@ -6,7 +6,7 @@ Imports nothing of ours.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, NewType
 
@@ -60,6 +60,10 @@ class Scope(StrEnum):
     WORKSPACE = "workspace"
     CONTACT = "contact"
     TASK = "task"
+
+
+ARCHIVE_KINDS = frozenset({Kind.OUTCOME, Kind.ERROR, Kind.NOTE})
+"""Kinds that tell what happened in a task; they go to the archive, never to the repo."""
 
 
 class Author(StrEnum):
@@ -212,7 +216,27 @@ class Candidate:
     quote: str | None = None
     explicit: bool = False
     private: bool = False
-    contact_ref: str | None = None
+    workspace: Workspace | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """An accepted entry on its way to a file: clean text, its metadata pairs and what was redacted from it."""
+
+    text: str
+    meta: tuple[tuple[str, str], ...]
+    redactions: tuple[str, ...] = ()
+    detail: str = ""
+
+    @property
+    def by(self) -> Author:
+        """Whose word it is."""
+        return Entry(self.text, self.meta).by
+
+    @property
+    def subject(self) -> str | None:
+        """What the fact is the value of, or None."""
+        return Entry(self.text, self.meta).value("subject")
 
 
 class WriteStatus(StrEnum):
@@ -285,10 +309,42 @@ class Locations:
 
 
 @dataclass(frozen=True, slots=True)
+class FileChange:
+    """One planned write: the file must still have digest `before` (None: must be absent); `data` None removes it."""
+
+    path: RepoPath
+    before: str | None
+    data: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
 class Trailers:
     """The trailers of one commit. `dream` names the dream that it applies."""
 
     origin: Origin
     task: str | None = None
     dream: str | None = None
-    extra: tuple[tuple[str, str], ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What a commit says: one subject line and its trailers."""
+
+    subject: str
+    trailers: Trailers
+
+
+@dataclass(frozen=True, slots=True)
+class EntryFilter:
+    """Which entries an act on many means; every field that is given must hold. An empty filter matches nothing.
+
+    `contains` is looked for without regard to case; `added_before` is exclusive; `task` is the id in its source.
+    """
+
+    contains: str | None = None
+    by: Author | None = None
+    kind: Kind | None = None
+    subject: str | None = None
+    task: str | None = None
+    path: RepoPath | None = None
+    added_before: dt.date | None = None
