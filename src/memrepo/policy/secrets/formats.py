@@ -1,0 +1,425 @@
+"""Token formats: how the tokens of a provider start, and what may follow. Data only, one fact per row.
+
+A row holds what the provider's own pages (or the token itself, in public use) say: a fixed beginning, the alphabet and
+the least length of the rest. Lengths are lower bounds on purpose: providers lengthen tokens, they rarely shorten them.
+A format without a fixed beginning is not here; `words` and `context` find those by what is said around them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+ALNUM = "A-Za-z0-9"
+HEX = "a-f0-9"
+HEX_ANY = "A-Fa-f0-9"
+URL_SAFE = r"A-Za-z0-9_\-"
+URL_SAFE_PADDED = r"A-Za-z0-9_=\-"
+BASE64 = r"A-Za-z0-9+/"
+UPPER = "A-Z0-9"
+BASE58 = "1-9A-HJ-NP-Za-km-z"
+DOTTED = r"A-Za-z0-9_.=\-"
+
+
+class TokenFormat(NamedTuple):
+    """One fixed beginning. The rest is `least` or more of `alphabet`, or `pattern` when it has inner structure.
+
+    `exact` forbids a longer run of the alphabet: for beginnings so short that only the length makes them safe.
+    """
+
+    kind: str
+    prefix: str
+    alphabet: str
+    least: int
+    source: str
+    pattern: str = ""
+    exact: bool = False
+
+
+_GITHUB = "docs.github.com: about authentication, token formats (30 characters and a CRC-32 of 6)"
+_GITLAB = "docs.gitlab.com: token overview, token prefixes"
+_SLACK = "api.slack.com: token types"
+_SHOPIFY = "shopify.dev: changelog, token prefixes"
+_STRIPE = "docs.stripe.com: API keys"
+_AWS = "docs.aws.amazon.com: IAM identifiers, unique id prefixes"
+_PUBLIC = "public format, seen in the provider's own examples"
+
+TOKEN_FORMATS: tuple[TokenFormat, ...] = (
+    # Git hosts and code
+    TokenFormat("github-token", "ghp_", ALNUM, 30, _GITHUB),
+    TokenFormat("github-token", "gho_", ALNUM, 30, _GITHUB),
+    TokenFormat("github-token", "ghu_", ALNUM, 30, _GITHUB),
+    TokenFormat("github-token", "ghs_", ALNUM, 30, _GITHUB),
+    TokenFormat("github-token", "ghr_", ALNUM, 30, _GITHUB),
+    TokenFormat("github-token", "github_pat_", r"A-Za-z0-9_", 30, _GITHUB),
+    TokenFormat("gitlab-token", "glpat-", URL_SAFE + ".", 16, _GITLAB),
+    TokenFormat("gitlab-token", "gldt-", URL_SAFE, 16, _GITLAB),
+    TokenFormat("gitlab-token", "glrt-", URL_SAFE + ".", 16, _GITLAB),
+    TokenFormat("gitlab-token", "glrtr-", URL_SAFE + ".", 16, _GITLAB),
+    TokenFormat("gitlab-token", "glcbt-", URL_SAFE, 16, _GITLAB),
+    TokenFormat("gitlab-token", "glptt-", URL_SAFE, 16, _GITLAB),
+    TokenFormat("gitlab-token", "glft-", URL_SAFE, 16, _GITLAB),
+    TokenFormat("gitlab-token", "glimt-", URL_SAFE, 16, _GITLAB),
+    TokenFormat("gitlab-token", "glagent-", URL_SAFE, 16, _GITLAB),
+    TokenFormat("gitlab-token", "glwt-", URL_SAFE, 16, _GITLAB),
+    TokenFormat("gitlab-token", "gloas-", URL_SAFE, 16, _GITLAB),
+    TokenFormat("gitlab-token", "glsoat-", URL_SAFE, 16, _GITLAB),
+    TokenFormat("gitlab-token", "glffct-", URL_SAFE, 16, _GITLAB),
+    TokenFormat("gitlab-token", "GR1348941", URL_SAFE, 16, _GITLAB),
+    TokenFormat("bitbucket-token", "ATBB", ALNUM, 24, "support.atlassian.com: app passwords"),
+    TokenFormat("bitbucket-token", "ATCTT3", DOTTED, 60, "support.atlassian.com: repository access tokens"),
+    TokenFormat("atlassian-token", "ATATT3", DOTTED, 60, "developer.atlassian.com: API tokens"),
+    TokenFormat("sourcegraph-token", "sgp_", r"a-f0-9_local", 40, "sourcegraph.com/docs: access tokens"),
+    TokenFormat("sourcegraph-token", "slk_", HEX, 40, "sourcegraph.com/docs: licence keys"),
+    TokenFormat("sonar-token", "squ_", HEX, 30, "docs.sonarsource.com: generating tokens"),
+    TokenFormat("sonar-token", "sqp_", HEX, 30, "docs.sonarsource.com: generating tokens"),
+    TokenFormat("sonar-token", "sqa_", HEX, 30, "docs.sonarsource.com: generating tokens"),
+    TokenFormat("codacy-token", "cdy_", ALNUM, 20, _PUBLIC),
+    TokenFormat("circleci-token", "CCIPAT_", r"A-Za-z0-9_", 30, "circleci.com/docs: API tokens"),
+    TokenFormat("circleci-token", "CCIPRJ_", r"A-Za-z0-9_", 30, "circleci.com/docs: API tokens"),
+    TokenFormat("buildkite-token", "bkua_", HEX, 30, "buildkite.com/docs: token prefixes"),
+    TokenFormat("buildkite-token", "bkat_", ALNUM, 30, "buildkite.com/docs: token prefixes"),
+    TokenFormat("semaphore-token", "smp_", ALNUM, 30, _PUBLIC),
+    # Package registries
+    TokenFormat("npm-token", "npm_", ALNUM, 30, "docs.npmjs.com: about access tokens"),
+    TokenFormat("pypi-token", "pypi-", URL_SAFE, 50, "pypi.org/help: API tokens"),
+    TokenFormat("rubygems-token", "rubygems_", HEX, 40, "guides.rubygems.org: API key"),
+    TokenFormat("nuget-key", "oy2", "a-z0-9", 43, "learn.microsoft.com: NuGet API keys", exact=True),
+    TokenFormat("clojars-token", "CLOJARS_", "A-Za-z0-9", 50, "github.com/clojars: deploy tokens"),
+    TokenFormat("crates-io-token", "cio", ALNUM, 32, "crates.io: API tokens", exact=True),
+    TokenFormat("docker-token", "dckr_pat_", URL_SAFE, 20, "docs.docker.com: personal access tokens"),
+    TokenFormat("docker-token", "dckr_oat_", URL_SAFE, 20, "docs.docker.com: organization access tokens"),
+    TokenFormat("artifactory-key", "AKCp", ALNUM, 50, "jfrog.com/help: API key"),
+    TokenFormat("artifactory-token", "cmVmd", ALNUM + "=", 50, "jfrog.com/help: reference token (base64 of 'reftkn')"),
+    TokenFormat("hashicorp-token", "hvs.", URL_SAFE, 20, "developer.hashicorp.com: Vault tokens"),
+    TokenFormat("hashicorp-token", "hvb.", URL_SAFE, 20, "developer.hashicorp.com: Vault tokens"),
+    TokenFormat("hashicorp-token", "hvr.", URL_SAFE, 20, "developer.hashicorp.com: Vault tokens"),
+    TokenFormat("hashicorp-token", "s.", ALNUM, 24, "developer.hashicorp.com: Vault tokens before 1.10", exact=True),
+    TokenFormat("hashicorp-token", "b.", ALNUM + r"_\-", 80, "developer.hashicorp.com: Vault batch tokens before 1.10"),
+    TokenFormat("pulumi-token", "pul-", HEX, 32, "pulumi.com/docs: access tokens"),
+    TokenFormat("infracost-key", "ico-", ALNUM, 28, "infracost.io/docs: API key"),
+    TokenFormat("prefect-key", "pnu_", ALNUM, 28, "docs.prefect.io: API keys"),
+    TokenFormat("prefect-key", "pnb_", ALNUM, 28, "docs.prefect.io: service accounts"),
+    TokenFormat(
+        "harness-token",
+        "pat.",
+        ALNUM,
+        0,
+        "developer.harness.io",
+        rf"[{URL_SAFE}]{{20,24}}\.[{ALNUM}]{{20,26}}\.[{ALNUM}]{{18,22}}",
+    ),
+    TokenFormat(
+        "harness-token",
+        "sat.",
+        ALNUM,
+        0,
+        "developer.harness.io",
+        rf"[{URL_SAFE}]{{20,24}}\.[{ALNUM}]{{20,26}}\.[{ALNUM}]{{18,22}}",
+    ),
+    TokenFormat("octopus-key", "API-", UPPER, 24, "octopus.com/docs: API keys"),
+    TokenFormat("openshift-token", "sha256~", URL_SAFE, 40, "docs.openshift.com: oc login --token"),
+    TokenFormat("endor-labs-key", "endr+", URL_SAFE, 12, "docs.endorlabs.com: API keys"),
+    TokenFormat("jenkins-token", "jnk-", ALNUM, 32, _PUBLIC),
+    # Clouds
+    *(TokenFormat("aws-access-key", p, UPPER, 16, _AWS, exact=True) for p in ("AKIA", "ASIA", "ABIA", "ACCA")),
+    TokenFormat("aws-access-key", "A3T", UPPER, 17, _AWS, exact=True),
+    TokenFormat("aws-bedrock-key", "ABSK", BASE64 + "=", 60, "docs.aws.amazon.com: Amazon Bedrock API keys"),
+    TokenFormat(
+        "aws-bedrock-key", "bedrock-api-key-", BASE64 + "=", 60, "docs.aws.amazon.com: Amazon Bedrock API keys"
+    ),
+    TokenFormat("aws-mws-key", "amzn.mws.", r"a-f0-9\-", 32, "developer-docs.amazon.com: MWS auth token"),
+    TokenFormat("google-api-key", "AIza", URL_SAFE, 30, "cloud.google.com: API keys"),
+    TokenFormat("google-oauth-secret", "GOCSPX-", URL_SAFE, 24, "developers.google.com: OAuth client secret"),
+    TokenFormat("google-oauth-token", "ya29.", DOTTED, 30, "developers.google.com: access token"),
+    TokenFormat("google-refresh-token", "1//0", URL_SAFE, 30, "developers.google.com: refresh token"),
+    TokenFormat("google-hmac-key", "GOOG1E", UPPER, 50, "cloud.google.com/storage: HMAC keys"),
+    TokenFormat("azure-secret", "AzCa", BASE64, 30, "learn.microsoft.com: identifiable keys"),
+    TokenFormat("alibaba-access-key", "LTAI", ALNUM, 12, "alibabacloud.com/help: AccessKey"),
+    TokenFormat("tencent-secret-id", "AKID", ALNUM, 32, "cloud.tencent.com: SecretId"),
+    TokenFormat("digitalocean-token", "dop_v1_", HEX, 40, "docs.digitalocean.com: personal access tokens"),
+    TokenFormat("digitalocean-token", "doo_v1_", HEX, 40, "docs.digitalocean.com: OAuth tokens"),
+    TokenFormat("digitalocean-token", "dor_v1_", HEX, 40, "docs.digitalocean.com: refresh tokens"),
+    TokenFormat(
+        "cloudflare-origin-ca-key",
+        "v1.0-",
+        HEX,
+        0,
+        "developers.cloudflare.com: origin CA keys",
+        rf"[{HEX}]{{24}}-[{HEX}]{{80,}}",
+    ),
+    TokenFormat("flyio-token", "fo1_", URL_SAFE, 30, "fly.io/docs: access tokens"),
+    TokenFormat("flyio-token", "fm1r_", BASE64 + "=", 60, "fly.io/docs: macaroon tokens"),
+    TokenFormat("flyio-token", "fm1a_", BASE64 + "=", 60, "fly.io/docs: macaroon tokens"),
+    TokenFormat("flyio-token", "fm2_", BASE64 + "=", 60, "fly.io/docs: macaroon tokens"),
+    TokenFormat("heroku-key", "HRKU-", URL_SAFE, 30, "devcenter.heroku.com: API key prefix"),
+    TokenFormat("scalingo-token", "tk-us-", URL_SAFE, 36, "developers.scalingo.com: API tokens"),
+    TokenFormat("planetscale-secret", "pscale_tkn_", DOTTED, 28, "planetscale.com/docs: service tokens"),
+    TokenFormat("planetscale-secret", "pscale_oauth_", DOTTED, 28, "planetscale.com/docs: OAuth tokens"),
+    TokenFormat("planetscale-secret", "pscale_pw_", DOTTED, 28, "planetscale.com/docs: passwords"),
+    TokenFormat(
+        "databricks-token", "dapi", HEX, 0, "docs.databricks.com: personal access tokens", rf"[{HEX}]{{32}}(?:-\d)?"
+    ),
+    TokenFormat("clickhouse-key", "4b1d", ALNUM, 38, "clickhouse.com/docs: API key secret", exact=True),
+    TokenFormat("supabase-key", "sbp_", HEX, 32, "supabase.com/docs: access tokens"),
+    TokenFormat("supabase-key", "sb_secret_", URL_SAFE, 20, "supabase.com/docs: secret keys"),
+    TokenFormat("neon-key", "napi_", ALNUM, 40, "neon.tech/docs: API keys"),
+    TokenFormat("neon-password", "npg_", ALNUM, 10, "neon.tech/docs: role passwords"),
+    TokenFormat("render-key", "rnd_", ALNUM, 24, "render.com/docs: API keys"),
+    TokenFormat("vercel-token", "vercel_blob_rw_", r"A-Za-z0-9_", 30, "vercel.com/docs: blob tokens"),
+    TokenFormat("vercel-token", "vc", "a-z", 0, "vercel.com/docs: token prefixes", rf"[a-z]{{1,2}}_[{ALNUM}]{{24,}}"),
+    TokenFormat("netlify-token", "nfp_", ALNUM, 30, "docs.netlify.com: personal access tokens"),
+    TokenFormat("tailscale-key", "tskey-", URL_SAFE, 16, "tailscale.com/kb: key prefixes"),
+    TokenFormat("defined-networking-token", "dnkey-", URL_SAFE_PADDED, 40, "docs.defined.net: API keys"),
+    TokenFormat("confluent-key", "cflt", BASE64, 50, "docs.confluent.io: API secret prefix"),
+    TokenFormat("contentful-token", "CFPAT-", URL_SAFE, 36, "contentful.com/developers: management tokens"),
+    TokenFormat("castai-token", "castai_v1_", r"A-Za-z0-9_", 40, _PUBLIC),
+    # Chat and mail
+    *(TokenFormat("slack-token", f"xox{c}-", ALNUM + r"\-", 12, _SLACK) for c in "abcdeoprs"),
+    TokenFormat("slack-token", "xoxe.xox", ALNUM + r"\-", 24, _SLACK),
+    TokenFormat("slack-token", "xapp-", ALNUM + r"\-", 20, _SLACK),
+    TokenFormat("sendgrid-key", "SG.", DOTTED, 40, "docs.sendgrid.com: API keys"),
+    TokenFormat("sendinblue-key", "xkeysib-", ALNUM + r"\-", 60, "developers.brevo.com: API keys"),
+    TokenFormat("sendinblue-key", "xsmtpsib-", ALNUM + r"\-", 60, "developers.brevo.com: SMTP keys"),
+    TokenFormat("mailgun-key", "key-", HEX, 32, "documentation.mailgun.com: API keys", exact=True),
+    TokenFormat("mailgun-key", "pubkey-", HEX, 32, "documentation.mailgun.com: API keys", exact=True),
+    TokenFormat("mandrill-key", "md-", URL_SAFE, 22, "mailchimp.com/developer: Mandrill keys", exact=True),
+    TokenFormat("resend-key", "re_", ALNUM, 0, "resend.com/docs: API keys", rf"[{ALNUM}]{{8}}_[{ALNUM}]{{20,}}"),
+    TokenFormat("twilio-key", "SK", HEX, 32, "twilio.com/docs: API keys", exact=True),
+    TokenFormat("novu-key", "novu_", ALNUM, 24, _PUBLIC),
+    TokenFormat("courier-key", "pk_prod_", ALNUM, 24, "courier.com/docs: API keys"),
+    TokenFormat("zendesk-token", "zdt_", ALNUM, 30, _PUBLIC),
+    TokenFormat("tines-token", "tines_", ALNUM, 30, _PUBLIC),
+    *(
+        TokenFormat(
+            "discord-token",
+            c,
+            ALNUM,
+            0,
+            "discord.com/developers: bot tokens",
+            rf"[{ALNUM}]{{22,27}}\.[{URL_SAFE}]{{6}}\.[{URL_SAFE}]{{27,40}}",
+        )
+        for c in "MNO"
+    ),
+    TokenFormat("discord-token", "mfa.", URL_SAFE, 60, "discord.com/developers: user tokens"),
+    # Payment and shops
+    *(
+        TokenFormat("stripe-key", f"{p}_{m}_", ALNUM, 10, _STRIPE)
+        for p in ("sk", "rk")
+        for m in ("live", "test", "prod")
+    ),
+    TokenFormat("stripe-webhook-secret", "whsec_", BASE64 + "=", 24, "docs.stripe.com: webhook signing secret"),
+    TokenFormat("square-token", "sq0atp-", URL_SAFE, 20, "developer.squareup.com: access tokens"),
+    TokenFormat("square-token", "sq0csp-", URL_SAFE, 30, "developer.squareup.com: application secret"),
+    TokenFormat("square-token", "sq0idp-", URL_SAFE, 20, "developer.squareup.com: application id"),
+    TokenFormat("square-token", "EAAA", URL_SAFE, 22, "developer.squareup.com: access tokens"),
+    TokenFormat("facebook-token", "EAA", ALNUM, 80, "developers.facebook.com: access tokens"),
+    TokenFormat("instagram-token", "IGQ", ALNUM, 60, "developers.facebook.com: Instagram tokens"),
+    TokenFormat("shopify-token", "shpat_", HEX_ANY, 28, _SHOPIFY),
+    TokenFormat("shopify-token", "shpca_", HEX_ANY, 28, _SHOPIFY),
+    TokenFormat("shopify-token", "shppa_", HEX_ANY, 28, _SHOPIFY),
+    TokenFormat("shopify-token", "shpss_", HEX_ANY, 28, _SHOPIFY),
+    TokenFormat("shopify-token", "shptka_", HEX_ANY, 28, _SHOPIFY),
+    TokenFormat("shippo-token", "shippo_live_", HEX_ANY, 32, "docs.goshippo.com: API tokens"),
+    TokenFormat("shippo-token", "shippo_test_", HEX_ANY, 32, "docs.goshippo.com: API tokens"),
+    TokenFormat("duffel-token", "duffel_test_", URL_SAFE_PADDED, 36, "duffel.com/docs: access tokens"),
+    TokenFormat("duffel-token", "duffel_live_", URL_SAFE_PADDED, 36, "duffel.com/docs: access tokens"),
+    TokenFormat("easypost-key", "EZAK", ALNUM, 40, "docs.easypost.com: authentication"),
+    TokenFormat("easypost-key", "EZTK", ALNUM, 40, "docs.easypost.com: authentication"),
+    TokenFormat("flutterwave-key", "FLWSECK", r"A-Za-z0-9_\-", 14, "developer.flutterwave.com: API keys"),
+    TokenFormat("flutterwave-key", "FLWPUBK", r"A-Za-z0-9_\-", 20, "developer.flutterwave.com: API keys"),
+    TokenFormat("gocardless-token", "live_", URL_SAFE_PADDED, 30, "developer.gocardless.com: access tokens"),
+    TokenFormat("gocardless-token", "sandbox_", URL_SAFE_PADDED, 30, "developer.gocardless.com: access tokens"),
+    TokenFormat("lob-key", "test_", HEX, 31, "docs.lob.com: API keys"),
+    TokenFormat("lob-key", "live_pub_", HEX, 28, "docs.lob.com: publishable keys"),
+    TokenFormat("lob-key", "test_pub_", HEX, 28, "docs.lob.com: publishable keys"),
+    TokenFormat("plaid-token", "access-sandbox-", r"a-f0-9\-", 32, "plaid.com/docs: access tokens"),
+    TokenFormat("plaid-token", "access-development-", r"a-f0-9\-", 32, "plaid.com/docs: access tokens"),
+    TokenFormat("plaid-token", "access-production-", r"a-f0-9\-", 32, "plaid.com/docs: access tokens"),
+    TokenFormat("paypal-token", "access_token$production$", r"a-z0-9$", 40, "developer.paypal.com: Braintree tokens"),
+    TokenFormat("paypal-token", "access_token$sandbox$", r"a-z0-9$", 40, "developer.paypal.com: Braintree tokens"),
+    TokenFormat("adyen-key", "AQE", BASE64 + r"=_\-.^(){}|<>\[\]&%$#@!~*;:?", 60, "docs.adyen.com: API credentials"),
+    TokenFormat("razorpay-key", "rzp_live_", ALNUM, 14, "razorpay.com/docs: API keys"),
+    TokenFormat("razorpay-key", "rzp_test_", ALNUM, 14, "razorpay.com/docs: API keys"),
+    TokenFormat("mercadopago-token", "APP_USR-", r"A-Za-z0-9\-", 40, "mercadopago.com/developers: credentials"),
+    TokenFormat("paystack-key", "sk_paystack_", ALNUM, 24, _PUBLIC),
+    TokenFormat("chargebee-key", "cb_live_", ALNUM, 24, _PUBLIC),
+    # Monitoring and product
+    TokenFormat("grafana-token", "glc_", BASE64 + "=", 24, "grafana.com/docs: cloud access policy tokens"),
+    TokenFormat("grafana-token", "glsa_", r"A-Za-z0-9_", 32, "grafana.com/docs: service account tokens"),
+    TokenFormat("grafana-token", "eyJrIjoi", BASE64 + "=", 40, 'grafana.com/docs: API keys (base64 of {"k":")'),
+    TokenFormat("newrelic-key", "NRAK-", ALNUM, 20, "docs.newrelic.com: API keys"),
+    TokenFormat("newrelic-key", "NRJS-", HEX, 16, "docs.newrelic.com: browser keys"),
+    TokenFormat("newrelic-key", "NRII-", URL_SAFE, 24, "docs.newrelic.com: insert keys"),
+    TokenFormat("newrelic-key", "NRRA-", HEX, 24, "docs.newrelic.com: REST keys"),
+    TokenFormat("newrelic-key", "NRIQ-", URL_SAFE, 24, "docs.newrelic.com: query keys"),
+    TokenFormat(
+        "dynatrace-token",
+        "dt0",
+        UPPER,
+        0,
+        "docs.dynatrace.com: token format",
+        rf"[a-z]\d\d\.[{ALNUM}]{{8,24}}\.[{ALNUM}]{{40,}}",
+    ),
+    TokenFormat("sentry-token", "sntrys_", BASE64 + "=_", 40, "docs.sentry.io: organization tokens"),
+    TokenFormat("sentry-token", "sntryu_", HEX, 40, "docs.sentry.io: user tokens"),
+    TokenFormat("posthog-key", "phx_", ALNUM, 24, "posthog.com/docs: personal API keys"),
+    TokenFormat("posthog-key", "phc_", ALNUM, 24, "posthog.com/docs: project API keys"),
+    TokenFormat("launchdarkly-key", "sdk-", r"a-f0-9\-", 36, "launchdarkly.com/docs: SDK keys"),
+    TokenFormat("launchdarkly-key", "api-", r"a-f0-9\-", 36, "launchdarkly.com/docs: access tokens"),
+    TokenFormat("honeycomb-key", "hcaik_", ALNUM, 40, "docs.honeycomb.io: ingest keys"),
+    TokenFormat("linear-key", "lin_api_", ALNUM, 30, "developers.linear.app: API keys"),
+    TokenFormat("linear-key", "lin_oauth_", ALNUM, 30, "developers.linear.app: OAuth tokens"),
+    TokenFormat("notion-token", "ntn_", ALNUM, 30, "developers.notion.com: token prefix"),
+    TokenFormat("notion-token", "secret_", ALNUM, 40, "developers.notion.com: former token prefix"),
+    TokenFormat(
+        "airtable-token",
+        "pat",
+        ALNUM,
+        0,
+        "airtable.com/developers: personal access tokens",
+        rf"[{ALNUM}]{{14}}\.[{HEX}]{{40,}}",
+    ),
+    TokenFormat(
+        "asana-token", "1/", "0-9", 0, "developers.asana.com: personal access tokens", rf"\d{{12,20}}:[{HEX}]{{32}}"
+    ),
+    TokenFormat(
+        "asana-token",
+        "2/",
+        "0-9",
+        0,
+        "developers.asana.com: personal access tokens",
+        rf"\d{{12,20}}/\d{{12,20}}:[{HEX}]{{32}}",
+    ),
+    TokenFormat("clickup-token", "pk_", "0-9", 0, "developer.clickup.com: personal tokens", r"\d{6,10}_[A-Z0-9]{32}"),
+    TokenFormat("figma-token", "figd_", URL_SAFE, 36, "figma.com/developers: personal access tokens"),
+    TokenFormat("frameio-token", "fio-u-", URL_SAFE_PADDED, 50, "developer.frame.io: tokens"),
+    TokenFormat("typeform-token", "tfp_", DOTTED, 40, "typeform.com/developers: personal access tokens"),
+    TokenFormat("readme-key", "rdme_", "a-z0-9", 50, "docs.readme.com: API keys"),
+    TokenFormat("postman-key", "PMAK-", r"A-Fa-f0-9\-", 50, "learning.postman.com: API keys"),
+    TokenFormat(
+        "doppler-token",
+        "dp.",
+        ALNUM,
+        0,
+        "docs.doppler.com: token formats",
+        rf"(?:pt|st|ct|sa|scim|audit)\.(?:[a-z0-9_\-]{{1,35}}\.)?[{ALNUM}]{{36,}}",
+    ),
+    TokenFormat(
+        "1password-secret-key",
+        "A3-",
+        UPPER,
+        0,
+        "support.1password.com: Secret Key",
+        r"[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}",
+    ),
+    TokenFormat("1password-token", "ops_eyJ", BASE64 + r"=_\-", 80, "developer.1password.com: service accounts"),
+    TokenFormat(
+        "authress-key",
+        "sc_",
+        "a-z0-9",
+        0,
+        "authress.io: service clients",
+        rf"[{ALNUM}]{{5,30}}\.[{ALNUM}]{{4,6}}\.acc[_-][A-Za-z0-9-]{{10,32}}\.[A-Za-z0-9+/_=-]{{30,}}",
+    ),
+    TokenFormat(
+        "authress-key",
+        "ext_",
+        "a-z0-9",
+        0,
+        "authress.io: service clients",
+        rf"[{ALNUM}]{{5,30}}\.[{ALNUM}]{{4,6}}\.acc[_-][A-Za-z0-9-]{{10,32}}\.[A-Za-z0-9+/_=-]{{30,}}",
+    ),
+    TokenFormat(
+        "authress-key",
+        "scauth_",
+        "a-z0-9",
+        0,
+        "authress.io: service clients",
+        rf"[{ALNUM}]{{5,30}}\.[{ALNUM}]{{4,6}}\.acc[_-][A-Za-z0-9-]{{10,32}}\.[A-Za-z0-9+/_=-]{{30,}}",
+    ),
+    TokenFormat(
+        "authress-key",
+        "authress_",
+        "a-z0-9",
+        0,
+        "authress.io: service clients",
+        rf"[{ALNUM}]{{5,30}}\.[{ALNUM}]{{4,6}}\.acc[_-][A-Za-z0-9-]{{10,32}}\.[A-Za-z0-9+/_=-]{{30,}}",
+    ),
+    TokenFormat("adobe-secret", "p8e-", ALNUM + r"\-", 28, "developer.adobe.com: credentials"),
+    TokenFormat("intra42-secret", "s-s4t2", "a-z", 0, "api.intra.42.fr: client secret", rf"(?:ud|af)-[{HEX}]{{50,}}"),
+    TokenFormat("settlemint-token", "sm_aat_", ALNUM, 14, "console.settlemint.com/docs: access tokens"),
+    TokenFormat("settlemint-token", "sm_pat_", ALNUM, 14, "console.settlemint.com/docs: access tokens"),
+    TokenFormat("settlemint-token", "sm_sat_", ALNUM, 14, "console.settlemint.com/docs: access tokens"),
+    TokenFormat("beamer-token", "b_", URL_SAFE_PADDED, 44, "getbeamer.com/api: API key", exact=True),
+    TokenFormat("mapbox-token", "sk.eyJ", DOTTED, 40, "docs.mapbox.com: secret tokens"),
+    TokenFormat(
+        "mapbox-token",
+        "pk.",
+        "A-Za-z0-9",
+        0,
+        "docs.mapbox.com: public tokens",
+        rf"[{ALNUM}]{{50,}}\.[{ALNUM}_\-]{{20,}}",
+    ),
+    TokenFormat("dropbox-token", "sl.", URL_SAFE_PADDED, 60, "dropbox.com/developers: short-lived tokens"),
+    TokenFormat(
+        "yandex-token",
+        "t1.",
+        URL_SAFE,
+        0,
+        "yandex.cloud/docs: IAM tokens",
+        rf"[{URL_SAFE}]+={{0,2}}\.[{URL_SAFE}]{{60,}}={{0,2}}",
+    ),
+    TokenFormat("yandex-token", "AQVN", URL_SAFE, 34, "yandex.cloud/docs: API keys"),
+    TokenFormat("yandex-token", "y0_", URL_SAFE, 40, "yandex.com/dev: OAuth tokens"),
+    TokenFormat("yandex-token", "YC", URL_SAFE, 38, "yandex.cloud/docs: static access keys", exact=True),
+    TokenFormat("twitter-bearer", "AAAAAAAAAAAAAAAAAAAAA", ALNUM + "%", 40, "developer.x.com: bearer tokens"),
+    TokenFormat("clerk-key", "sk_clerk_", ALNUM, 24, _PUBLIC),
+    TokenFormat("convex-key", "prod:", r"A-Za-z0-9|=+/\-", 40, "docs.convex.dev: deploy keys"),
+    # AI
+    TokenFormat("anthropic-key", "sk-ant-", URL_SAFE, 20, "docs.anthropic.com: API keys"),
+    TokenFormat("openai-key", "sk-proj-", URL_SAFE, 20, "platform.openai.com: project keys"),
+    TokenFormat("openai-key", "sk-svcacct-", URL_SAFE, 20, "platform.openai.com: service account keys"),
+    TokenFormat("openai-key", "sk-admin-", URL_SAFE, 20, "platform.openai.com: admin keys"),
+    TokenFormat("openrouter-key", "sk-or-", URL_SAFE, 20, "openrouter.ai/docs: API keys"),
+    TokenFormat("langfuse-key", "sk-lf-", r"a-f0-9\-", 30, "langfuse.com/docs: API keys"),
+    TokenFormat("openai-key", "sk-", ALNUM, 20, "platform.openai.com: API keys"),
+    TokenFormat("stability-key", "sk_ai_", ALNUM, 24, _PUBLIC),
+    TokenFormat("elevenlabs-key", "sk_", HEX, 40, "elevenlabs.io/docs: API keys"),
+    TokenFormat("huggingface-token", "hf_", ALNUM, 28, "huggingface.co/docs: user access tokens"),
+    TokenFormat("huggingface-token", "api_org_", ALNUM, 28, "huggingface.co/docs: organization tokens"),
+    TokenFormat("groq-key", "gsk_", ALNUM, 36, "console.groq.com/docs: API keys"),
+    TokenFormat("xai-key", "xai-", ALNUM, 40, "docs.x.ai: API keys"),
+    TokenFormat("perplexity-key", "pplx-", ALNUM, 36, "docs.perplexity.ai: API keys"),
+    TokenFormat("replicate-token", "r8_", ALNUM, 30, "replicate.com/docs: API tokens"),
+    TokenFormat("fireworks-key", "fw_", ALNUM, 20, "docs.fireworks.ai: API keys"),
+    TokenFormat("nvidia-key", "nvapi-", URL_SAFE, 40, "docs.nvidia.com: NGC API keys"),
+    TokenFormat("langsmith-key", "lsv2_", r"A-Za-z0-9_", 30, "docs.smith.langchain.com: API keys"),
+    TokenFormat("pinecone-key", "pcsk_", r"A-Za-z0-9_", 30, "docs.pinecone.io: API keys"),
+    TokenFormat("cerebras-key", "csk-", ALNUM, 30, "inference-docs.cerebras.ai: API keys"),
+    TokenFormat("tavily-key", "tvly-", URL_SAFE, 20, "docs.tavily.com: API keys"),
+    TokenFormat("firecrawl-key", "fc-", HEX, 32, "docs.firecrawl.dev: API keys"),
+    TokenFormat("jina-key", "jina_", URL_SAFE, 40, "jina.ai: API keys"),
+    TokenFormat("voyage-key", "pa-", URL_SAFE, 40, "docs.voyageai.com: API keys", exact=False),
+    TokenFormat("e2b-key", "e2b_", HEX, 32, "e2b.dev/docs: API keys"),
+    TokenFormat("wandb-key", "wandb_v1_", r"A-Za-z0-9_", 30, "docs.wandb.ai: API keys"),
+    # Keys that are text
+    TokenFormat("age-secret-key", "AGE-SECRET-KEY-1", UPPER, 50, "age-encryption.org: Bech32 secret key"),
+    TokenFormat("age-secret-key", "AGE-PLUGIN-", UPPER + r"\-", 30, "age-encryption.org: plugin identities"),
+    TokenFormat("crypto-private-key", "xprv", BASE58, 90, "BIP 32: extended private keys"),
+    TokenFormat("crypto-private-key", "yprv", BASE58, 90, "SLIP 132: extended private keys"),
+    TokenFormat("crypto-private-key", "zprv", BASE58, 90, "SLIP 132: extended private keys"),
+    TokenFormat("crypto-private-key", "tprv", BASE58, 90, "BIP 32: extended private keys"),
+    TokenFormat("crypto-private-key", "nsec1", "a-z0-9", 50, "NIP 19: Bech32 private keys"),
+    TokenFormat("crypto-private-key", "5", BASE58, 50, "Bitcoin wallet import format", exact=True),
+    TokenFormat("crypto-private-key", "K", BASE58, 51, "Bitcoin wallet import format", exact=True),
+    TokenFormat("crypto-private-key", "L", BASE58, 51, "Bitcoin wallet import format", exact=True),
+    TokenFormat("stellar-secret-key", "S", "A-Z2-7", 55, "Stellar StrKey: secret seeds", exact=True),
+    TokenFormat(
+        "jwt",
+        "eyJ",
+        URL_SAFE,
+        0,
+        "RFC 7519: JSON Web Token",
+        rf"[{URL_SAFE}]{{8,}}\.(?:eyJ)?[{URL_SAFE}]{{8,}}={{0,2}}(?:\.[{URL_SAFE}/+]*={{0,2}})?(?:\.[{URL_SAFE}]+)*+",
+    ),
+    TokenFormat("jwt", "ZXlK", BASE64 + r"_=\-", 60, "RFC 7519: a JSON Web Token in base64"),
+)
