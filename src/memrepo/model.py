@@ -300,6 +300,23 @@ class WriteResult:
 
 
 @dataclass(frozen=True, slots=True)
+class ContextBlock:
+    """What of memory stands in a prompt. `text` is "" when there is nothing to say; `tokens` is an estimate.
+
+    `refs` and `hashes` name the entries shown, in their order. `version` differs when text or refs do. `reason` says
+    why memory is off for the task, "" when it is on; `warnings` are files that were left out, each `(file, why)`.
+    """
+
+    text: str = ""
+    refs: tuple[Ref, ...] = ()
+    hashes: tuple[ContentHash, ...] = ()
+    tokens: int = 0
+    version: str = ""
+    reason: str = ""
+    warnings: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Locations:
     """The three folders outside the repo (DESIGN 1)."""
 

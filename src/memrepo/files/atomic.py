@@ -157,6 +157,12 @@ def remove_stale_temporaries(root: Path) -> tuple[str, ...]:
     return tuple(sorted(removed))
 
 
+def has_stale_temporaries(folder: Path) -> bool:
+    """Whether there is a temporary file in this one folder. Errors: DiskFault. Changes: nothing."""
+    with disk_faults("read", folder.name), Folder.open_root(folder) as opened:
+        return any(TEMPORARY_NAME.fullmatch(name) for name, _ in opened.list_names())
+
+
 @contextmanager
 def _open_parent(act: str, root: Path, path: RepoPath, *, create: bool = False) -> Iterator[tuple[Folder | None, str]]:
     """Opens the folder of a file; None when it is absent. The path is checked again: a `RepoPath` is only a promise."""

@@ -29,6 +29,7 @@ __all__ = [
     "Heading",
     "Link",
     "add_link",
+    "find_continuation",
     "find_entry",
     "find_workspace_id",
     "has_link",
@@ -125,6 +126,21 @@ def find_entry(doc: Document, line: int) -> Entry | None:
     entries = doc.entries
     at = bisect_left(entries, line, key=lambda entry: entry.line)
     return entries[at] if at < len(entries) and entries[at].line == line else None
+
+
+def find_continuation(doc: Document, number: int) -> tuple[int, ...]:
+    """The numbers of the lines that go on with an entry: indented text right below it, up to a blank line or a bullet.
+
+    An entry is one line; what a hand wrote under it belongs to it all the same when it is to be forgotten.
+    """
+    margin = _indent_width(doc.lines[number - 1])
+    found: list[int] = []
+    for at in range(number, len(doc.lines)):
+        line = doc.lines[at]
+        if not line.strip() or _is_bullet(line) or _indent_width(line) <= margin:
+            break
+        found.append(at + 1)
+    return tuple(found)
 
 
 def find_workspace_id(doc: Document) -> str | None:
@@ -335,6 +351,10 @@ def _item_end(doc: Document, at: int, limit: int) -> int:
 def _starts_block(line: str) -> bool:
     """Whether a line at the margin cannot belong to the item above it."""
     return line[0] in "#>|<" or is_rule(line) or _ORDERED_LINE.match(line) is not None or _is_bullet(line)
+
+
+def _indent_width(line: str) -> int:
+    return len(line) - len(line.lstrip(" \t"))
 
 
 def _is_bullet(line: str) -> bool:

@@ -1,0 +1,120 @@
+"""What the repo does not hold, or cannot hold now: handed to the private store, and taken back when the repo can.
+
+A fact that is private by rule stays there. A fact that the repo could not take is *pending*: it is replayed, in order
+and with its own date, origin and author, by the next writer. The store is opened only when there is something to keep
+or to look for. Source: memory repo design (seed 1) §5.1 step 2, §5.3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
+
+from memrepo.errors import MemrepoError, StoreFault
+from memrepo.format.entries import content_hash
+from memrepo.model import Author, Reason, TaskContext, WriteResult, WriteStatus
+from memrepo.policy.writing import Destination
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from memrepo.planning.intake import Accepted
+    from memrepo.store import PendingWrite, PrivateStore
+
+
+class StoreSource(Protocol):
+    """Gives the private store: `find()` only if there is one already, `get()` makes it. Both may raise StoreFault.
+
+    `may_have_pending` answers for one root without opening the store; what it cannot tell counts as yes.
+    """
+
+    def find(self) -> PrivateStore | None: ...
+    def get(self) -> PrivateStore: ...
+    def may_have_pending(self, root: str) -> bool: ...
+
+
+class Keeper:
+    """Keeps facts of one memory root outside the repo."""
+
+    def __init__(self, root: Path, store: StoreSource) -> None:
+        self._root = str(root)
+        self._store = store
+        self.store_fault: StoreFault | None = None
+
+    def keep_private(self, accepted: Accepted, task: TaskContext) -> WriteResult:
+        """Keeps a fact that never goes to the repo. Errors: StoreFault, and then it was not accepted."""
+        store = self._store.get()
+        route, candidate = accepted.route, accepted.candidate
+        text_hash = content_hash(candidate.text)
+        if route.destination is Destination.ARCHIVE:
+            kept_id = store.archive.add(candidate, task, by=route.by, content_hash=text_hash)
+        else:
+            kept_id = store.items.keep(
+                candidate, task, by=route.by, content_hash=text_hash, is_third_party=route.third_party
+            ).id
+        return WriteResult(
+            WriteStatus.KEPT,
+            reason=route.reason,
+            detail=route.detail,
+            kept_id=kept_id,
+            redactions=accepted.fact.redactions,
+        )
+
+    def keep_pending(self, accepted: Accepted, task: TaskContext, reason: Reason, error: MemrepoError) -> WriteResult:
+        """Keeps a fact until the repo can take it; `error` says why not yet, and is raised if the store cannot too."""
+        try:
+            kept_id = self._store.get().pending.add(
+                accepted.candidate, task, root=self._root, by=accepted.route.by, reason=reason, detail=error.message
+            )
+        except StoreFault as fault:
+            error.add_note(f"and it could not be kept: {fault.message}")
+            raise error from fault
+        return WriteResult(
+            WriteStatus.KEPT,
+            reason=reason,
+            detail=f"{error.message}. {error.hint}" if error.hint else error.message,
+            kept_id=kept_id,
+            redactions=accepted.fact.redactions,
+        )
+
+    def iter_pending(self) -> Iterator[PendingWrite]:
+        """Yields what waits for this root, oldest first. A damaged store holds up no write: see `store_fault`."""
+        self.store_fault = None
+        if not self._store.may_have_pending(self._root):
+            return
+        try:
+            store = self._store.find()
+            yield from store.pending.list(self._root) if store else ()
+        except StoreFault as fault:
+            self.store_fault = fault
+
+    def begin_replay(self, pending_id: int) -> bool:
+        """Notes that a pending write is being replayed; False when the store takes no note.
+
+        Then it could not be settled either, and would be written again after the user had forgotten it.
+        """
+        try:
+            self._store.get().pending.record_failure(pending_id, "the replay did not end")
+        except StoreFault as fault:
+            self.store_fault = fault
+            return False
+        return True
+
+    def count_pending(self) -> int:
+        """How many facts wait for this root, readable or not. Errors: StoreFault."""
+        store = self._store.find()
+        return store.pending.count(self._root) if store else 0
+
+    def settle(self, pending_id: int) -> None:
+        """Forgets a pending write that the repo now holds (or has ruled on)."""
+        self._store.get().pending.remove(pending_id)
+
+    def record_failure(self, pending_id: int, why: str) -> None:
+        """Notes why a pending write still waits."""
+        self._store.get().pending.record_failure(pending_id, why)
+
+
+def replay_context(task: TaskContext, by: Author) -> TaskContext:
+    """The task of a pending write, with the author that was decided when it was accepted."""
+    return replace(task, user_confirmed=by is Author.USER)

@@ -1,0 +1,469 @@
+"""MemoryRepoService: the only door through which a memory repo changes.
+
+It joins the floors below: a candidate is accepted or turned away and planned (`planning`), written under the lock
+(`writer`); what the repo cannot take is kept in the private store (`keeping`) and replayed later. It holds no rule of
+its own about text, privacy or files. Nothing that it answered `written` or `kept` to is lost.
+Source: memory repo design (seed 1) §5.1, §5.2.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+
+from memrepo.errors import (
+    Busy,
+    ChangedOnDisk,
+    DiskFault,
+    InvalidInput,
+    MemrepoError,
+    NotFound,
+    ReadOnly,
+    Refused,
+    TooLarge,
+    UserError,
+    WorkTreeBlocked,
+)
+from memrepo.files.atomic import read_file
+from memrepo.files.paths import list_markdown
+from memrepo.format.document import find_workspace_id
+from memrepo.format.entries import content_hash
+from memrepo.keeping import Keeper, StoreSource, replay_context
+from memrepo.model import (
+    INBOX_FILE,
+    LESSONS_FILE,
+    MARKDOWN_FILES_LIMIT,
+    ME_FILE,
+    MEMORY_FILE,
+    Author,
+    Candidate,
+    ContentHash,
+    Entry,
+    EntryFilter,
+    Kind,
+    Message,
+    Reason,
+    Ref,
+    RepoPath,
+    Scope,
+    TaskContext,
+    Trailers,
+    Workspace,
+    WriteAction,
+    WriteResult,
+    WriteStatus,
+)
+from memrepo.planning.curation import plan_edit, plan_forget, plan_forget_where, plan_move, require_user
+from memrepo.planning.draft import Draft, Planned
+from memrepo.planning.file_draft import FileDraft, too_long
+from memrepo.planning.intake import Accepted, accept, screen_text
+from memrepo.policy.writing import Destination, choose_file
+from memrepo.workspaces import WorkspaceFiles, naming_fact
+
+if TYPE_CHECKING:
+    import datetime as dt
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from memrepo.files.atomic import FileSnapshot
+    from memrepo.store import PendingWrite
+    from memrepo.writer import Applied, Writer, WriteSession
+
+T = TypeVar("T")
+
+SUBJECT_CHARS = 60
+STOP_WAIT_S = 3.0
+_ATTEMPTS = 4
+_FIXED_FILES = {
+    Destination.MEMORY: MEMORY_FILE,
+    Destination.ME: ME_FILE,
+    Destination.LESSONS: LESSONS_FILE,
+    Destination.INBOX: INBOX_FILE,
+}
+_REPO_DESTINATIONS = frozenset({*_FIXED_FILES, Destination.WORKSPACE})
+
+
+class MemoryRepoService:
+    """Writes and lists the entries of one memory root. Safe to share between threads; one a process is enough."""
+
+    def __init__(
+        self, writer: Writer, *, store: StoreSource, clock: Callable[[], dt.datetime], is_enabled: bool = True
+    ) -> None:
+        self.root = writer.root
+        self._writer = writer
+        self._keeper = Keeper(writer.root, store)
+        self._clock = clock
+        self._is_enabled = is_enabled
+        self._workspaces = WorkspaceFiles(writer.root)
+        self._idle = threading.Condition()
+        self._in_flight = 0
+        self._is_closed = False
+
+    # Writing facts
+
+    def remember(self, candidate: Candidate, task: TaskContext) -> WriteResult:
+        """Writes one fact, or says why not. Changes: at most one file and its index link, in one commit."""
+        return self.remember_many((candidate,), task)[0]
+
+    def remember_many(self, candidates: Sequence[Candidate], task: TaskContext) -> tuple[WriteResult, ...]:
+        """Writes many facts in one commit; one result per candidate, in order.
+
+        Errors: InvalidInput before anything is written; any other error only when a fact could be kept neither in the
+        repo nor in the private store, and then nothing of it was accepted.
+        """
+        today = self._clock().date()
+        decided = [accept(candidate, task, today=today, is_enabled=self._is_enabled) for candidate in candidates]
+        results: dict[int, WriteResult] = {}
+        for_repo: dict[int, Accepted] = {}
+        for index, outcome in enumerate(decided):
+            if isinstance(outcome, WriteResult):
+                results[index] = outcome
+            elif outcome.route.destination in _REPO_DESTINATIONS:
+                for_repo[index] = outcome
+            else:
+                results[index] = self._keeper.keep_private(outcome, task)
+        if for_repo:
+            written = self._write_or_keep(tuple(for_repo.values()), task)
+            results.update(zip(for_repo, written, strict=True))
+        return tuple(results[index] for index in range(len(decided)))
+
+    def _write_or_keep(self, facts: tuple[Accepted, ...], task: TaskContext) -> list[WriteResult]:
+        try:
+            return self._write_facts(facts, task)
+        except Busy as error:
+            return [self._keeper.keep_pending(fact, task, Reason.BUSY, error) for fact in facts]
+        except WorkTreeBlocked as error:
+            return [self._keeper.keep_pending(fact, task, Reason.DIRTY, error) for fact in facts]
+        except MemrepoError as error:
+            return [self._keeper.keep_pending(fact, task, Reason.UNAVAILABLE, error) for fact in facts]
+
+    def _write_facts(self, facts: tuple[Accepted, ...], task: TaskContext) -> list[WriteResult]:
+        planned, applied = self._change(
+            lambda draft: self._plan_facts(draft, facts), lambda _: _remember_message(facts, task)
+        )
+        return [_with_commit(plan.result(), applied) for plan in planned]
+
+    def _plan_facts(self, draft: Draft, facts: tuple[Accepted, ...]) -> list[Planned]:
+        paths: dict[str, RepoPath] = {}
+        return [self._plan_fact(draft, accepted, paths) for accepted in facts]
+
+    def _plan_fact(self, draft: Draft, accepted: Accepted, paths: dict[str, RepoPath]) -> Planned:
+        """Plans one fact; `paths` remembers the workspace files chosen in this write, which no disk shows yet."""
+        fact, route = accepted.fact, accepted.route
+        workspace = accepted.candidate.workspace
+        if refusal := too_long(fact.text):
+            return Planned.refused(fact, refusal)
+        path = self._choose_path(route.destination, workspace, paths)
+        also_known_in: tuple[RepoPath, ...] = ()
+        if route.destination is Destination.INBOX:
+            natural = self._choose_path(route.natural, workspace, paths)
+            also_known_in = (natural,) if draft.exists(natural) else ()
+        title = workspace.name if workspace and route.destination is Destination.WORKSPACE else None
+        file = draft.file(path, title=title)
+        if file.is_new and not file.added and (refusal := self._too_many_files(draft)):
+            return Planned.refused(fact, refusal)
+        if workspace and route.destination is Destination.WORKSPACE:
+            try:
+                self._name_workspace(file, workspace)
+            except TooLarge as refusal:
+                return Planned.refused(fact, refusal)
+        return draft.remember(fact, path, also_known_in=also_known_in)
+
+    @staticmethod
+    def _name_workspace(file: FileDraft, workspace: Workspace) -> None:
+        naming = naming_fact(workspace)
+        if find_workspace_id(file.document) is None and file.holds(content_hash(naming.text)) is None:
+            file.add(naming)
+
+    def _choose_path(
+        self, destination: Destination, workspace: Workspace | None, paths: dict[str, RepoPath]
+    ) -> RepoPath:
+        if destination is not Destination.WORKSPACE:
+            return _FIXED_FILES[destination]
+        if workspace is None:
+            raise InvalidInput("a workspace fact needs a workspace", hint="name it: --workspace DIR", key="workspace")
+        if workspace.id not in paths:
+            paths[workspace.id] = self._workspaces.choose(workspace, also_taken=paths.values())
+        return paths[workspace.id]
+
+    def _replay_pending(self, session: WriteSession) -> None:
+        """Writes what waited, oldest first, each as its own commit; what is still refused keeps waiting."""
+        for waiting in self._keeper.iter_pending():
+            if not self._keeper.begin_replay(waiting.id):
+                return
+            try:
+                self._replay(session, waiting)
+            except (UserError, Refused, DiskFault) as error:  # one fact that cannot be written holds up no other
+                self._keeper.record_failure(waiting.id, error.message)
+
+    def _replay(self, session: WriteSession, waiting: PendingWrite) -> None:
+        task = replay_context(waiting.task, waiting.by)
+        accepted = accept(waiting.candidate, task, today=self._clock().date())
+        if isinstance(accepted, WriteResult):
+            self._keeper.record_failure(waiting.id, accepted.detail)
+            return
+        if accepted.route.destination not in _REPO_DESTINATIONS:  # the rules changed since
+            self._keeper.keep_private(accepted, task)
+            self._keeper.settle(waiting.id)
+            return
+        draft = Draft(session.read)
+        (planned,) = self._plan_facts(draft, (accepted,))
+        applied = session.apply(draft.changes(), _remember_message((accepted,), task))
+        result = planned.result()
+        if result.status is WriteStatus.WRITTEN or result.reason is Reason.OUTRANKED:
+            self._keeper.settle(waiting.id)
+        else:
+            self._keeper.record_failure(waiting.id, result.detail)
+        if applied.deferred is not None:
+            raise applied.deferred
+
+    def _too_many_files(self, draft: Draft) -> TooLarge | None:
+        count = len(list_markdown(self.root)) + draft.new_file_count
+        if count <= MARKDOWN_FILES_LIMIT:
+            return None
+        return TooLarge(
+            f"the folder has {count - 1} Markdown files; it holds at most {MARKDOWN_FILES_LIMIT}",
+            hint="merge or remove some files first",
+            rule="file-count",
+            limit=MARKDOWN_FILES_LIMIT,
+            actual=count,
+            unit="files",
+            where_instead="an existing file: a global fact goes to me.md or lessons.md",
+        )
+
+    # Changing entries that stand
+
+    def forget(
+        self, ref: Ref, task: TaskContext, *, expect_hash: ContentHash | None = None, is_approved: bool = False
+    ) -> WriteResult:
+        """Removes one entry. Changes: its line, in a commit; the history keeps the text until it is compacted.
+
+        Errors: NotFound, StaleRef, ApprovalNeeded, and those of `Writer.hold`.
+        """
+        entry, applied = self._change(
+            lambda draft: plan_forget(draft, ref, task, expect_hash=expect_hash, is_approved=is_approved),
+            lambda entry: _message(f"Forget: {shorten(entry.text)}", task),
+        )
+        result = WriteResult(
+            WriteStatus.WRITTEN,
+            action=WriteAction.REMOVED,
+            ref=Ref(ref.path, entry.line),
+            hash=content_hash(entry.text),
+        )
+        return _with_commit(result, applied)
+
+    def edit(self, ref: Ref, text: str, task: TaskContext, *, expect_hash: ContentHash | None = None) -> WriteResult:
+        """Replaces the text of one entry and keeps its metadata; a text that the screen turns away is skipped.
+
+        Errors: NotFound, StaleRef, ApprovalNeeded, TooLarge, InvalidInput, and those of `Writer.hold`.
+        """
+        screened = screen_text(text)
+        if isinstance(screened, WriteResult):
+            return screened
+        clean, kinds = screened
+        planned, applied = self._change(
+            lambda draft: plan_edit(draft, ref, clean, task, expect_hash=expect_hash, redactions=kinds),
+            lambda _: _message(f"Edit: {shorten(clean)}", task),
+        )
+        return _with_commit(planned.result(), applied)
+
+    def pin(self, ref: Ref, task: TaskContext, *, expect_hash: ContentHash | None = None) -> WriteResult:
+        """Moves an entry to MEMORY.md, which every session reads; it becomes the user's word."""
+        return self._move(ref, MEMORY_FILE, task, "Pin", expect_hash=expect_hash, confirms=True)
+
+    def move(
+        self, ref: Ref, target: RepoPath, task: TaskContext, *, expect_hash: ContentHash | None = None
+    ) -> WriteResult:
+        """Moves an entry to another Markdown file of the repo, made and linked when it is new."""
+        if not target.lower().endswith(".md"):
+            raise InvalidInput(f"{target} is no Markdown file", hint=f"name it {target}.md", file=target)
+        return self._move(ref, target, task, "Move", expect_hash=expect_hash, confirms=target == MEMORY_FILE)
+
+    def keep(
+        self,
+        ref: Ref,
+        task: TaskContext,
+        *,
+        expect_hash: ContentHash | None = None,
+        workspaces: Iterable[Workspace] = (),
+    ) -> WriteResult:
+        """Moves a reviewed inbox entry to the file of its kind and workspace; it becomes the user's word.
+
+        `workspaces` are those the settings know, for an entry whose workspace has no file yet.
+        """
+        _, entry = Draft(self._read).get(ref, expect_hash)
+        known = {workspace.id: workspace for workspace in workspaces}
+        workspace_id = entry.value("workspace")
+        workspace = (known.get(workspace_id) or Workspace(workspace_id, workspace_id)) if workspace_id else None
+        destination = choose_file(_kind_of(entry), Scope.WORKSPACE if workspace else Scope.GLOBAL)
+        target = self._choose_path(destination, workspace, {})
+        return self._move(
+            ref, target, task, "Keep", expect_hash=content_hash(entry.text), confirms=True, workspace=workspace
+        )
+
+    def forget_where(self, wanted: EntryFilter, task: TaskContext) -> tuple[Ref, ...]:
+        """Removes every entry that the filter means, in one commit; returns where they stood.
+
+        Errors: InvalidInput for an empty filter, ApprovalNeeded, and those of `Writer.hold`.
+        """
+        gone, _ = self._change(
+            lambda draft: plan_forget_where(draft, list_markdown(self.root), wanted, task),
+            lambda gone: _message(f"Forget {len(gone)} {'entry' if len(gone) == 1 else 'entries'}", task),
+        )
+        return tuple(gone)
+
+    def purge_task(self, task_id: str, task: TaskContext) -> tuple[Ref, ...]:
+        """Removes the agent's lines that a task wrote; lines that the user said in it stay (seed 1 §7.2)."""
+        return self.forget_where(EntryFilter(by=Author.AGENT, task=task_id), task)
+
+    def clear_workspace(self, workspace_id: str, task: TaskContext) -> RepoPath:
+        """Removes a workspace's file and its links; the history keeps the text until it is compacted.
+
+        Errors: NotFound, Refused for an agent, and those of `Writer.hold`.
+        """
+        require_user(task, "clear a workspace")
+
+        def plan(draft: Draft) -> RepoPath:
+            path = self._workspaces.find(workspace_id)
+            if path is None:
+                raise NotFound(
+                    f"no file names workspace {workspace_id}",
+                    hint="see: memrepo ls",
+                    what="workspace",
+                    name=workspace_id,
+                )
+            draft.file(path).is_deleted = True
+            draft.unlink(path)
+            return path
+
+        path, _ = self._change(plan, lambda path: _message(f"Clear workspace {path}", task))
+        return path
+
+    def clear_global(self, task: TaskContext) -> tuple[RepoPath, ...]:
+        """Empties me.md, lessons.md, inbox.md and the entries of MEMORY.md (seed 1 §7.2); workspace files stay.
+
+        Errors: Refused for an agent, and those of `Writer.hold`.
+        """
+        require_user(task, "clear global memories")
+
+        def plan(draft: Draft) -> tuple[RepoPath, ...]:
+            for path in (ME_FILE, LESSONS_FILE, INBOX_FILE):
+                draft.file(path).is_emptied = True
+            memory = draft.file(MEMORY_FILE)
+            for entry in memory.document.entries:
+                memory.remove(entry.line)
+            return (MEMORY_FILE, ME_FILE, LESSONS_FILE, INBOX_FILE)
+
+        paths, _ = self._change(plan, lambda _: _message("Clear global memories", task))
+        return paths
+
+    # Living
+
+    def replay_pending(self) -> int:
+        """Writes what waits in the private store, as any write does first; returns how many no longer wait.
+
+        Errors: those of `Writer.hold`.
+        """
+        with self._in_progress():
+            before = self._keeper.count_pending()
+            with self._writer.hold() as session:
+                self._replay_pending(session)
+            return before - self._keeper.count_pending()
+
+    def close(self, *, timeout_s: float = STOP_WAIT_S) -> bool:
+        """Takes no new write and waits for those in progress; False when one did not end in time.
+
+        What such a write leaves is finished by the next writer (`Writer.hold`).
+        """
+        with self._idle:
+            self._is_closed = True
+            return self._idle.wait_for(lambda: self._in_flight == 0, timeout_s)
+
+    def _move(
+        self,
+        ref: Ref,
+        target: RepoPath,
+        task: TaskContext,
+        verb: str,
+        *,
+        expect_hash: ContentHash | None,
+        confirms: bool,
+        workspace: Workspace | None = None,
+    ) -> WriteResult:
+        def plan(draft: Draft) -> Planned:
+            title = workspace.name if workspace else None
+            file = draft.file(target, title=title)
+            if file.is_new and (refusal := self._too_many_files(draft)):
+                raise refusal
+            if workspace:
+                self._name_workspace(file, workspace)
+            return plan_move(draft, ref, target, task, expect_hash=expect_hash, confirms=confirms)
+
+        planned, applied = self._change(plan, lambda planned: _message(f"{verb}: {shorten(planned.fact.text)}", task))
+        result = planned.result()
+        if result.action is WriteAction.INSERTED:
+            result = replace(result, action=WriteAction.MOVED)
+        return _with_commit(result, applied)
+
+    def _change(self, plan: Callable[[Draft], T], message: Callable[[T], Message]) -> tuple[T, Applied]:
+        """Plans and applies one write under the lock; plans anew when a file was edited in between."""
+        with self._in_progress():
+            for _ in range(_ATTEMPTS - 1):
+                try:
+                    return self._change_once(plan, message)
+                except ChangedOnDisk:  # an editor saved between our read and our write
+                    continue
+            return self._change_once(plan, message)
+
+    def _change_once(self, plan: Callable[[Draft], T], message: Callable[[T], Message]) -> tuple[T, Applied]:
+        with self._writer.hold() as session:
+            self._replay_pending(session)
+            draft = Draft(session.read)
+            planned = plan(draft)
+            return planned, session.apply(draft.changes(), message(planned))
+
+    @contextmanager
+    def _in_progress(self) -> Iterator[None]:
+        with self._idle:
+            if self._is_closed:
+                raise ReadOnly("this memory repo was closed", action="write", target=str(self.root))
+            self._in_flight += 1
+        try:
+            yield
+        finally:
+            with self._idle:
+                self._in_flight -= 1
+                self._idle.notify_all()
+
+    def _read(self, path: RepoPath) -> FileSnapshot:
+        return read_file(self.root, path)
+
+
+def shorten(text: str) -> str:
+    """The first 60 characters of a text, as commit subjects carry it."""
+    return text[:SUBJECT_CHARS].rstrip()
+
+
+def _remember_message(facts: tuple[Accepted, ...], task: TaskContext) -> Message:
+    if len(facts) > 1:
+        return _message(f"Remember {len(facts)} facts", task)
+    return _message(f"Remember {facts[0].candidate.kind}: {shorten(facts[0].fact.text)}", task)
+
+
+def _message(subject: str, task: TaskContext) -> Message:
+    return Message(subject, Trailers(task.origin, task.task_id))
+
+
+def _with_commit(result: WriteResult, applied: Applied) -> WriteResult:
+    if result.status is not WriteStatus.WRITTEN:
+        return result
+    if applied.deferred is None:
+        return replace(result, commit=applied.commit)
+    waiting = f"written, but not yet in the history ({applied.deferred.message}); the next write commits it"
+    return replace(result, detail=f"{result.detail}; {waiting}" if result.detail else waiting)
+
+
+def _kind_of(entry: Entry) -> Kind | None:
+    value = entry.value("kind")
+    return Kind(value) if value in set(Kind) else None
