@@ -1,0 +1,18 @@
+"""The command line. `main` is what the `memrepo` program starts; a command's module is loaded when it runs."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+
+def main() -> NoReturn:
+    """Runs the command line of this process and ends it with the exit status of the command."""
+    import gc
+    import sys
+
+    gc.set_threshold(
+        20_000
+    )  # imports make objects that stay; looking through them again and again costs 5 % of a start
+    from memrepo.surfaces.cli.entry import run
+
+    sys.exit(run(sys.argv[1:]))

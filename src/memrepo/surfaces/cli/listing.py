@@ -1,0 +1,130 @@
+"""`memrepo ls` and `memrepo show`: what is there. Neither makes, locks nor changes anything."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import click
+
+from memrepo.errors import NotFound, PathRefused
+from memrepo.surfaces.cli.options import count, quote
+from memrepo.surfaces.cli.selection import (
+    describe_entry,
+    find_located,
+    format_entries,
+    is_ref,
+    parse_file,
+    parse_own_ref,
+)
+from memrepo.surfaces.cli.table import MemrepoCommand
+
+if TYPE_CHECKING:
+    from memrepo.app import MemoryRepo
+    from memrepo.model import RepoPath
+    from memrepo.surfaces.cli.invocation import Invocation
+
+_COMMIT = re.compile(r"[0-9a-fA-F]{4,40}|HEAD(?:[~^][0-9]*)*")
+
+
+@click.command(cls=MemrepoCommand, short_help="List files, or the entries of one.")
+@click.argument("file", required=False)
+@click.pass_obj
+def ls(invocation: Invocation, file: str | None) -> None:
+    """List the files of the memory folder with the number of their entries, or the entries of FILE.
+
+    \b
+    memrepo ls
+    memrepo ls me
+    """
+    repo = invocation.open(read_only=True)
+    if file is None:
+        _list_files(invocation, repo)
+    else:
+        _list_entries(invocation, repo, _get_file(repo, file))
+
+
+@click.command(cls=MemrepoCommand, short_help="Show a file, an entry or a commit.")
+@click.argument("name", metavar="FILE|REF|COMMIT")
+@click.pass_obj
+def show(invocation: Invocation, name: str) -> None:
+    """Show a file as it is, everything about one entry, or what a commit changed.
+
+    \b
+    memrepo show me
+    memrepo show repo:me.md#L4
+    memrepo show HEAD
+    """
+    if is_ref(name):
+        _show_entry(invocation, name)
+        return
+    repo = invocation.open(read_only=True)
+    path = _find_file(repo, name)
+    if path is not None:
+        _show_file(invocation, repo, path)
+    elif _COMMIT.fullmatch(name):
+        from memrepo.surfaces.cli.changes import show_commit
+
+        show_commit(invocation, repo, name)
+    else:
+        raise NotFound(
+            f"{quote(name)!r} is no file, ref or commit here",
+            hint="see the files: memrepo ls; the commits: memrepo log",
+            what="file, ref or commit",
+            name=quote(name),
+        )
+
+
+def _list_files(invocation: Invocation, repo: MemoryRepo) -> None:
+    counts: dict[RepoPath, int] = dict.fromkeys(repo.list_files(), 0)
+    for located in repo.iter_entries(counts):
+        counts[located.ref.path] += 1
+    rows = [(count(number, "entry", "entries"), str(path)) for path, number in counts.items()]
+    document = {
+        "root": str(repo.root),
+        "files": [{"path": str(path), "entries": number} for path, number in counts.items()],
+    }
+    invocation.output.emit(document, invocation.output.format_rows([(path, number) for number, path in rows]))
+
+
+def _list_entries(invocation: Invocation, repo: MemoryRepo, path: RepoPath) -> None:
+    found = list(repo.iter_entries([path]))
+    document = {"path": str(path), "entries": [describe_entry(located) for located in found]}
+    invocation.output.emit(document, format_entries(invocation, found))
+
+
+def _show_entry(invocation: Invocation, name: str) -> None:
+    from memrepo.surfaces.present import escape_control
+
+    ref = parse_own_ref(name)
+    repo = invocation.open(read_only=True)
+    located = find_located(repo, ref)
+    entry = located.entry
+    meta = [(key, value) for key, value in entry.meta if key != "by"]
+    rows = [("by", str(entry.by)), *meta, ("section", entry.section), ("ref", str(located.ref)), ("hash", located.hash)]
+    lines = [escape_control(entry.text), ""]
+    lines += [escape_control(f"{key}: {value}") for key, value in rows if value]
+    invocation.output.emit(describe_entry(located), lines)
+
+
+def _show_file(invocation: Invocation, repo: MemoryRepo, path: RepoPath) -> None:
+    from memrepo.surfaces.present import escape_lines
+
+    text = (repo.read_file(path) or b"").decode("utf-8", "surrogateescape")
+    document: dict[str, object] = {"path": str(path), "text": text}
+    invocation.output.emit(document, escape_lines(text).removesuffix("\n"))
+
+
+def _get_file(repo: MemoryRepo, name: str) -> RepoPath:
+    path = parse_file(repo, name)
+    if repo.read_file(path) is None:
+        raise NotFound(f"there is no file {path}", hint="see the files: memrepo ls", what="file", name=str(path))
+    return path
+
+
+def _find_file(repo: MemoryRepo, name: str) -> RepoPath | None:
+    try:
+        path = parse_file(repo, name)
+    except PathRefused:
+        return None
+    return path if repo.read_file(path) is not None else None

@@ -1,0 +1,90 @@
+"""docs/cli.md knows every command and option of the program, and its examples run as they stand."""
+
+from __future__ import annotations
+
+import io
+import re
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import pytest
+
+from memrepo.surfaces.cli.entry import run
+from memrepo.surfaces.cli.table import COMMANDS, root
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "cli.md").read_text("utf-8")
+SECTIONS = {match[1]: match[0] for match in re.finditer(r"^## ([\w-]+)\n(?:(?!^## ).*\n?)+", PAGE, re.MULTILINE)}
+EXAMPLES = [line for block in re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL) for line in block.splitlines()]
+
+
+def iter_commands() -> Iterator[tuple[str, click.Command]]:
+    """Every command with its whole name; a group comes before its own."""
+    context = click.Context(root)
+    for name in COMMANDS:
+        command = root.get_command(context, name)
+        assert command is not None
+        yield name, command
+        if isinstance(command, click.Group):
+            yield from ((f"{name} {below}", command.commands[below]) for below in command.commands)
+
+
+ALL = dict(iter_commands())
+
+
+def test_every_command_has_a_section_and_every_section_of_a_command_is_one() -> None:
+    assert [name for name in SECTIONS if name in COMMANDS] == sorted(SECTIONS, key=list(SECTIONS).index)
+    assert set(SECTIONS) == set(COMMANDS)
+
+
+@pytest.mark.parametrize("name", [name for name in ALL if not isinstance(ALL[name], click.Group)])
+def test_every_command_has_an_example(name: str) -> None:
+    assert any(f"{line} ".startswith(f"memrepo {name} ") for line in EXAMPLES)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_list_of_commands_says_what_the_command_says(name: str) -> None:
+    command = ALL[name]
+    assert command.help
+    if name in COMMANDS:
+        assert command.short_help == COMMANDS[name].help
+    if not isinstance(command, click.Group):
+        assert f"memrepo {name}" in command.help, "its help shows no example"
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_command_takes_the_global_options(name: str) -> None:
+    options = {option for parameter in ALL[name].params for option in parameter.opts}
+    assert {"--path", "--profile", "--json"} <= options
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_option_is_in_the_section_of_its_command(name: str) -> None:
+    section = SECTIONS[name.partition(" ")[0]]
+    shared = {"--path", "--profile", "--json", "--help", "--yes"}
+    for parameter in ALL[name].params:
+        for option in parameter.opts:
+            if option.startswith("--") and option not in shared:
+                assert option in section, f"{name}: {option} is not documented"
+
+
+def test_every_example_of_the_page_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("MEMREPO_HOME", str(tmp_path / "memrepo-home"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "projects" / "billing" / ".git").mkdir(parents=True)
+    (tmp_path / "facts.txt").write_text("Drinks tea\nPlays the cello\n", "utf-8")
+    for example in EXAMPLES:
+        command, _, source = example.partition(" < ")
+        stdin = (tmp_path / source).read_bytes() if source else b""
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        status = run(shlex.split(command.replace(" ~/", f" {tmp_path}/"))[1:])
+        told = capsys.readouterr()
+        assert status == 0, f"{example}: exit {status}\n{told.out}{told.err}"
