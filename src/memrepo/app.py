@@ -12,6 +12,7 @@ from __future__ import annotations
 import datetime as dt
 import os
 import shlex
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from memrepo.reading import LocatedEntry
     from memrepo.service import MemoryRepoService
     from memrepo.settings import Settings
-    from memrepo.store import PrivateStore
+    from memrepo.store.opener import StoreOpener
     from memrepo.writer import Writer
 
 
@@ -60,7 +61,6 @@ class MemoryRepo:
         self.locations = locations
         self.profile = profile
         self.was_created = False
-        self.store = StoreOpener(settings.store_url or make_store_url(locations, profile))
         self._home = home
         self._read_only = read_only
         self._clock = clock
@@ -130,8 +130,17 @@ class MemoryRepo:
         """Ends writing in bounded time and closes the store; False when a write did not end in time."""
         service = self.__dict__.get("service")
         is_done = service.close() if service is not None else True
-        self.store.close()
+        if service is not None and is_done:
+            self._pack_history()
+        if "store" in self.__dict__:
+            self.store.close()
         return is_done
+
+    def _pack_history(self) -> None:
+        from memrepo.errors import Busy, GitFailed
+
+        with suppress(Busy, GitFailed):  # nothing is lost by packing later, and the work of this process is done
+            self._writer.pack_if_due()
 
     # The parts
 
@@ -144,6 +153,13 @@ class MemoryRepo:
     def has_git_program(self) -> bool:
         """Whether git is there at all."""
         return _has_git_program(self.root)
+
+    @cached_property
+    def store(self) -> StoreOpener:
+        """What never goes to the repo, or not yet; opened when it is needed."""
+        from memrepo.store.opener import StoreOpener
+
+        return StoreOpener(self.settings.store_url or make_store_url(self.locations, self.profile))
 
     @cached_property
     def service(self) -> MemoryRepoService:
@@ -204,7 +220,7 @@ class MemoryRepo:
             writer=self._writer,
             service=self.service,
             store=self.store,
-            store_file=find_store_file(self.store.url),
+            store_file=self.store.file,
             finds_git=self.has_git_program,
             now=self._clock(),
         )
@@ -363,54 +379,9 @@ class MemoryRepo:
     def _find_named_workspace(self, workspace_id: str) -> Workspace | None:
         """A workspace that no settings know but a file names, as when the repo came from another machine."""
         from memrepo.model import Workspace
-        from memrepo.workspaces import WorkspaceFiles
 
-        path = None if self.is_missing else WorkspaceFiles(self.root).find(workspace_id)
+        path = None if self.is_missing else self._context_builder.find_workspace_path(workspace_id)
         return None if path is None else Workspace(workspace_id, Path(path).stem)
-
-
-class StoreOpener:
-    """Opens the private store when it is first needed, once."""
-
-    def __init__(self, url: str) -> None:
-        self.url = url
-        self._store: PrivateStore | None = None
-
-    def find(self) -> PrivateStore | None:
-        """The store if there is one already. Errors: StoreFault."""
-        place = find_store_file(self.url)
-        if self._store is None and place is not None and not place.exists():
-            return None
-        return self.get()
-
-    def get(self) -> PrivateStore:
-        """The store, made when it is missing. Errors: StoreFault."""
-        if self._store is None:
-            from memrepo.store import open_store
-
-            self._store = open_store(self.url)
-        return self._store
-
-    def may_have_pending(self, root: str) -> bool:
-        """Whether facts may wait for a root, told without loading the store's library."""
-        place = find_store_file(self.url)
-        if place is None:
-            return True
-        from memrepo.store import may_have_pending
-
-        return place.exists() and may_have_pending(place, root)
-
-    def close(self) -> None:
-        """Closes the store if it was opened."""
-        if self._store is not None:
-            self._store.close()
-            self._store = None
-
-
-def find_store_file(url: str) -> Path | None:
-    """The file of a SQLite URL; None for a store that is a server's."""
-    prefix = "sqlite:///"
-    return Path(url.removeprefix(prefix)) if url.startswith(prefix) else None
 
 
 def check_root(

@@ -6,6 +6,7 @@ Source: memory repo design (seed 1) §3, "Workspace files".
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from memrepo.errors import MemrepoError
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+_NAMING_LINE = re.compile(rf"{WORKSPACE_ENTRY}[^\r\n]*".encode(), re.IGNORECASE)
 _PREFIX = f"{WORKSPACES_FOLDER}/"
 
 
@@ -75,18 +77,20 @@ class WorkspaceFiles:
 
 
 def find_workspace_file(root: Path, workspace_id: str) -> RepoPath | None:
-    """The file that names one workspace, for a reader that asks once: a file without the id in it is not parsed.
+    """The file that names one workspace, for a reader that asks once: a file without such a line is not parsed.
 
     A file that cannot be read names none. Errors: DiskFault when a folder cannot be listed. Changes: nothing.
     """
     is_escaped = any(sign in workspace_id for sign in ";[]")
-    wanted = b"" if is_escaped else workspace_id.encode("utf-8", "surrogateescape")
+    wanted = b"" if is_escaped else workspace_id.encode("utf-8", "surrogatepass")
     for path in WorkspaceFiles(root).list_paths():
         try:
             data = read_file(root, path).data
         except MemrepoError:
             continue
-        if data is not None and wanted in data and find_workspace_id(Document.parse(data)) == workspace_id:
+        if data is None or not any(wanted in line for line in _NAMING_LINE.findall(data)):
+            continue
+        if find_workspace_id(Document.parse(data)) == workspace_id:
             return path
     return None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -226,6 +227,16 @@ def test_compacting_asks_first_and_leaves_one_commit_without_the_forgotten_text(
     told = memrepo("compact", "--yes", "--json")
     assert (told.status, told.document["proven"]) == (0, True)
     assert len(memrepo("log").lines) == 1
+
+
+def test_a_tag_that_keeps_old_history_is_named_and_makes_compacting_exit_six(memrepo: HereProgram) -> None:
+    memrepo("remember", "Has a secret plan")
+    memrepo("forget", "Has a secret plan")
+    subprocess.run(["git", "-C", memrepo.root, "tag", "old"], check=True)
+    told = memrepo("compact", "--yes")
+    assert told.status == 6
+    assert "keeps old history: refs/tags/old" in told.lines
+    assert memrepo("compact", "--yes", "--json").document["proven"] is False
 
 
 def test_clearing_a_workspace_removes_its_file_and_its_history(memrepo: HereProgram) -> None:

@@ -185,6 +185,14 @@ def test_several_refs_are_forgotten_as_they_were_listed(memrepo: HereProgram) ->
     assert [entry["text"] for entry in memrepo("ls", "me", "--json").document["entries"]] == ["two facts", "four facts"]
 
 
+def test_of_twins_exactly_those_that_were_named_are_forgotten(memrepo: HereProgram) -> None:
+    memrepo("init")
+    twins = "".join(f"- the same words [number: {number}]\n" for number in (1, 2, 3))
+    (memrepo.root / "me.md").write_text(f"# Me\n\n{twins}", "utf-8")
+    assert memrepo("forget", "repo:me.md#L3", "repo:me.md#L4", "--yes").status == 0
+    assert read(memrepo, "me.md") == "# Me\n\n- the same words [number: 3]\n"
+
+
 def test_conditions_show_what_they_mean_and_ask_before_anything_is_removed(memrepo: HereProgram) -> None:
     memrepo("remember", "Drinks tea")
     memrepo("remember", "Plays the cello")

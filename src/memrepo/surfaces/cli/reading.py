@@ -73,13 +73,19 @@ def read(invocation: Invocation, ref: str) -> None:
 @click.option("--regex", "-E", "is_regex", is_flag=True, help="PATTERN is a regular expression.")
 @click.option("--ignore-case", "-i", "ignores_case", is_flag=True, help="Capitals do not count.")
 @click.option(
-    "--limit", "-n", metavar="N", type=click.IntRange(1, 10_000), default=200, show_default=True, help="At most N lines."
+    "--limit",
+    "-n",
+    metavar="N",
+    type=click.IntRange(1, 10_000),
+    default=200,
+    show_default=True,
+    help="At most N lines.",
 )
 @click.pass_obj
-def grep(invocation: Invocation, pattern: str, *, is_regex: bool, ignores_case: bool, limit: int) -> int:
+def grep(invocation: Invocation, pattern: str, *, is_regex: bool, ignores_case: bool, limit: int) -> None:
     """Look for PATTERN in every line of every file. It finds what agents would be shown: no secret, no metadata.
 
-    Exit status 1: nothing found. A regular expression has no back references and no look-around.
+    A regular expression has no back references and no look-around, so that no pattern takes forever.
 
     \b
     memrepo grep Buildkite
@@ -97,7 +103,6 @@ def grep(invocation: Invocation, pattern: str, *, is_regex: bool, ignores_case: 
     invocation.output.emit(document, invocation.output.format_rows(rows))
     if not answer.is_complete:
         invocation.output.tell(f"memrepo: note: there are more; these are the first {limit:,}")
-    return 0 if answer.lines else 1
 
 
 def _describe(line: ShownLine) -> dict[str, object]:
