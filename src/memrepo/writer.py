@@ -37,6 +37,7 @@ from memrepo.files.atomic import (
     write_internal,
 )
 from memrepo.files.folder import TEMPORARY_NAME
+from memrepo.git.compaction import needs_packing, pack
 from memrepo.git.status import FileType, WorkTreeState, WorkTreeVerdict, classify
 from memrepo.journal import JournalRecord, read_journal, remove_journal, write_journal
 from memrepo.model import CommitId, FileChange, Message, Origin, RepoPath, Trailers
@@ -145,6 +146,17 @@ class Writer:
         except DiskFault:
             if not is_done:  # else the write stands; that the lock could not be removed, the next writer hears
                 raise
+
+    def pack_if_due(self) -> bool:
+        """Packs the history when loose objects have piled up; True when it did. For the end of a process's work.
+
+        Errors: LockBusy at once when another process writes (then it is done another time), GitFailed, GitTimeout.
+        """
+        if self.git is None or self._read_only or not needs_packing(self.root):
+            return False
+        with self._lock.hold(timeout_s=0):
+            pack(self.git)
+        return True
 
     def settle_foreign(self, *, ignore: bool) -> tuple[str, ...]:
         """Settles files that are not Markdown and block writing, as the person decided; returns their paths.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import itertools
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -285,3 +287,17 @@ def test_while_memory_is_off_agents_write_nothing_and_the_user_still_does(memory
     result = service.remember(Candidate("Prefers tabs"), replace(AGENT, user_confirmed=True))
     assert (result.status, result.reason) == (WriteStatus.SKIPPED, Reason.MEMORY_DISABLED)
     assert service.remember(Candidate("Prefers tabs"), USER).status is WriteStatus.WRITTEN
+
+
+def test_loose_objects_are_packed_once_they_pile_up(memory: Memory) -> None:
+    assert not memory.writer.pack_if_due()
+    # git samples one of its 256 folders; these are files whose objects all fall into it
+    fillers = (f"filler {number}\n".encode() for number in itertools.count())
+    in_sample = (data for data in fillers if hashlib.sha1(b"blob %d\0%s" % (len(data), data)).hexdigest()[:2] == "17")
+    for number, data in enumerate(itertools.islice(in_sample, 27)):
+        memory.write(f"notes/{number}.md", data)
+    memory.say("Prefers tabs")
+    assert memory.writer.pack_if_due()
+    assert not memory.writer.pack_if_due()
+    assert b"in-pack: 0" not in raw_git(memory.root, "count-objects", "-v")
+    assert_sound(memory.root)

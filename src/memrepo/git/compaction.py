@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from memrepo.model import Trailers
 
 LONG_TIMEOUT_S = 600.0
+# git's own default for gc.auto (git-gc(1)); packing that many takes about a second.
+LOOSE_LIMIT = 6_700
 
 # Refs that are memrepo's own drafts, or that git keeps only to hold old history.
 _DOOMED_PREFIXES = ("refs/heads/dream/", "refs/original/", "refs/replace/", "refs/bisect/", "refs/rewritten/")
@@ -170,6 +172,23 @@ def iter_objects(client: GitClient) -> Iterator[GitObject]:
         for line in lines:
             object_id, kind, size = line.decode("ascii").split(" ")
             yield GitObject(object_id, kind, int(size))
+
+
+def needs_packing(root: Path) -> bool:
+    """Whether loose objects have piled up, by git's own measure: one of 256 folders is counted. Starts no process."""
+    try:
+        sample = sum(1 for _ in os.scandir(root / ".git" / "objects" / "17"))
+    except OSError:
+        return False
+    return sample * 256 > LOOSE_LIMIT
+
+
+def pack(client: GitClient) -> None:
+    """Packs loose objects, as git does after commits by itself; memrepo turns that off, so that no write waits for it.
+
+    Changes: the form of the object database, never what it holds. Errors: GitFailed, GitTimeout.
+    """
+    client.run("gc", "--quiet", timeout_s=LONG_TIMEOUT_S)
 
 
 def find_unreachable(client: GitClient) -> tuple[str, ...]:

@@ -126,6 +126,7 @@ class Draft:
             draft = self.file(known)
             slot = draft.holds(text_hash)
             if slot is not None:
+                draft.reinforced.add(slot)
                 return Planned(fact, draft, slot, WriteAction.REINFORCED)
         draft = self.file(path)
         rivals = list(draft.by_subject.get(subject_key(fact.subject), ())) if fact.subject else []

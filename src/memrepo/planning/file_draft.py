@@ -94,6 +94,7 @@ class FileDraft:
     by_subject: dict[str, list[int]] = field(default_factory=dict)
     replaced: dict[int, str] = field(default_factory=dict)
     removed: set[int] = field(default_factory=set)
+    reinforced: set[int] = field(default_factory=set)
     added: list[str | None] = field(default_factory=list)
     owners: dict[int, Author] = field(default_factory=dict)
     links_added: list[str] = field(default_factory=list)
@@ -184,17 +185,15 @@ class FileDraft:
         return FileChange(self.path, self.before, data)
 
     def _final_lines(self, document: Document, added: dict[int, int]) -> dict[int, int]:
-        """Where each changed line stands at the end; looked up by text only when the links moved it."""
-        first_added = min(added.values(), default=0)
-        final = dict(added)
-        for line in self.replaced:
-            moved = line - sum(1 for gone in self.removed if gone < line)
-            final[line] = moved + len(added) if added and moved >= first_added else moved
-        if self.links_added or self.links_removed:
-            places = {content_hash(entry.text): entry.line for entry in document.entries}
-            slots = {slot: text_hash for text_hash, slot in self.by_hash.items()}
-            final = {slot: places.get(slots[slot], line) if slot in slots else line for slot, line in final.items()}
-        return final
+        """Where each line of this write stands at the end; standing ones that may have moved are looked up by text."""
+        final = {**dict.fromkeys(self.replaced), **dict.fromkeys(self.reinforced), **added}
+        has_moved = bool(self.removed or self.links_added or self.links_removed)
+        if not has_moved and (not added or len(final) == len(added)):
+            return {slot: slot if line is None else line for slot, line in final.items()}
+        places: dict[ContentHash, int] = {}
+        for entry in document.entries:
+            places.setdefault(content_hash(entry.text), entry.line)
+        return {slot: places[held] for held, slot in self.by_hash.items() if slot in final and held in places}
 
     def _rendered(self, slot: int) -> str:
         if slot < 0:

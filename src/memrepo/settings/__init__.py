@@ -52,7 +52,8 @@ _ROWS = (
         "enabled",
         "true or false",
         "true",
-        "Whether agents have memory at all: false keeps it out of every prompt and refuses their writes. Yours still work.",
+        "Whether agents have memory at all: false keeps it out of every prompt and refuses their writes. Yours still "
+        "work.",
         "false",
     ),
     SettingRow(
