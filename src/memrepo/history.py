@@ -50,7 +50,8 @@ if TYPE_CHECKING:
 
 # More forgotten texts than these are covered by the proof that no old object is left, not searched for one by one.
 NEEDLES_LIMIT = 5_000
-NEEDLE_MINIMUM_CHARS = 3
+# A shorter text ("main", "Git") stands in git's own files too; that no old object is left covers it.
+NEEDLE_MINIMUM_CHARS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +173,8 @@ class History:
         ]
         for write in planned:
             _refuse_too_large(write, reads[write.path])
+        # What gains goes first: if a crash and then an edit stop the rest, a moved line stands twice and not nowhere.
+        planned.sort(key=lambda write: reads[write.path].size_bytes - len(write.data or b""))
         return tuple(planned)
 
     def _collect_forgotten(self, git: GitClient, texts: Iterable[str]) -> tuple[str, ...]:

@@ -8,9 +8,10 @@ folder must be sound and tidy.
 from __future__ import annotations
 
 import errno
-import os
 import shutil
 import signal
+import sqlite3
+from contextlib import closing
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -21,22 +22,17 @@ from tests.kit.faulty_git import FAILING, KILLING, FaultyGit, GitFault
 from tests.kit.faulty_os import FaultyOs
 from tests.kit.forked import Child
 from tests.kit.memory import BILLING, USER, Memory, StoreFile, make_memory
-from tests.kit.repos import assert_sound, porcelain, write_files
+from tests.kit.repos import assert_sound, porcelain
 
-from memrepo.creation import create_repo
 from memrepo.errors import MemrepoError
 from memrepo.files import folder as folder_module
 from memrepo.files.folder import TEMPORARY_NAME
 from memrepo.format.document import WORKSPACE_ENTRY
-from memrepo.git import client as client_module
-from memrepo.git import gate as gate_module
-from memrepo.git.process import run_git
 from memrepo.journal import JOURNAL_NAME
 from memrepo.lock import LOCK_NAME
 from memrepo.model import (
     Candidate,
     Kind,
-    Origin,
     Ref,
     RepoPath,
     Scope,
@@ -331,53 +327,8 @@ def test_a_process_killed_at_any_step_leaves_all_or_nothing_to_the_next(act: Act
         memory.store.close()
 
 
-def _die_at_call(number: int) -> None:
-    """Kills this process at its n-th call that changes the disk or starts git, whoever makes it. For children only."""
-    left = iter(range(number - 1))
-
-    def counted(real: Callable[..., object]) -> Callable[..., object]:
-        def call(*args: object, **options: object) -> object:
-            if next(left, None) is None:
-                os.kill(os.getpid(), signal.SIGKILL)
-            return real(*args, **options)
-
-        return call
-
-    for name in STEPS:
-        setattr(os, name, counted(getattr(os, name)))
-    run = counted(run_git)
-    vars(client_module)["run_git"] = vars(gate_module)["run_git"] = run
-
-
-@pytest.mark.parametrize("droppings", [(), (".DS_Store",)], ids=["missing-folder", "filled-in-place"])
-def test_a_creation_killed_at_any_step_leaves_a_whole_repo_or_none(tmp_path: Path, droppings: tuple[str, ...]) -> None:
-    for number in range(1, 100):
-        root = tmp_path / str(number) / "memory"
-        for name in droppings:
-            write_files(root, {name: "dropped"})
-
-        def die(root: Path = root, number: int = number) -> None:
-            _die_at_call(number)
-            create_repo(root, has_git=True, origin=Origin.CLI)
-
-        code = Child(die).wait()
-        is_there = (root / ".git").exists()
-        assert is_there or not (root.exists() and not droppings)
-        if not is_there:
-            if not droppings:
-                assert create_repo(root, has_git=True, origin=Origin.CLI)
-            continue
-        assert porcelain(root) == []
-        assert_sound(root)
-        assert not create_repo(root, has_git=True, origin=Origin.CLI)
-        if code == 0:
-            break
-        assert code == -signal.SIGKILL
-    assert number > 15
-
-
-@pytest.mark.parametrize("fault", [*FAILING, *KILLING])
-def test_a_compaction_that_ends_at_any_git_call_is_finished_by_the_next(
+@pytest.mark.parametrize("fault", FAILING)
+def test_a_compaction_that_fails_at_any_git_call_is_finished_by_the_next(
     tmp_path: Path, fault: GitFault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory = make_memory(tmp_path / "case")
@@ -393,18 +344,10 @@ def test_a_compaction_that_ends_at_any_git_call_is_finished_by_the_next(
         shutil.rmtree(tmp_path / "case")
         shutil.copytree(tmp_path / "template", tmp_path / "case")
         faulty = FaultyGit(at=number, fault=fault)
-        if fault in KILLING:
-
-            def die(faulty: FaultyGit = faulty) -> None:
-                faulty.put_in_this_process()
+        with monkeypatch.context() as patch:
+            faulty.put_in(patch)
+            with pytest.raises(MemrepoError):
                 memory.reopen().history.compact(USER)
-
-            assert Child(die).wait() == -signal.SIGKILL
-        else:
-            with monkeypatch.context() as patch:
-                faulty.put_in(patch)
-                with pytest.raises(MemrepoError):
-                    memory.reopen().history.compact(USER)
         later = memory.reopen_after_its_end()
         assert files_of(later) == files
         result = later.history.compact(USER, texts=["Prefers tabs"])
@@ -452,6 +395,29 @@ def test_one_waiting_fact_that_cannot_be_written_holds_up_no_other_write(tmp_pat
     (memory.root / "me.md").chmod(0o644)
     memory.say("Lives in Berlin")
     assert memory.texts("me.md") == ["Waited first", "Likes tea", "Lives in Berlin"]
+    assert memory.waiting() == 0
+    memory.store.close()
+
+
+def test_a_store_that_another_process_holds_makes_what_waits_go_on_waiting_and_no_write_wait_for_it(
+    tmp_path: Path,
+) -> None:
+    memory = make_memory(tmp_path)
+    _let_two_wait(memory)
+    memory.store.close()
+    with closing(sqlite3.connect(memory.store.path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        later = Memory(memory.root, StoreFile(memory.store.path, busy_wait_s=0.01))
+        said = later.say("Waited first")
+        assert said.status is WriteStatus.WRITTEN
+        assert said.ref is not None
+        later.service.forget(said.ref, USER)
+        assert later.say("Run the linter", kind=Kind.RULE).status is WriteStatus.WRITTEN
+        assert memory.all_texts() == ["Run the linter"]  # what was forgotten did not come back
+        other.execute("ROLLBACK")
+        assert later.waiting() == 2
+        later.store.close()
+    memory.reopen().say("Likes tea")
     assert memory.waiting() == 0
     memory.store.close()
 

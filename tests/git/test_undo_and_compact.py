@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import zlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.kit.forked import Child
 from tests.kit.memory import AGENT, USER, Memory
 from tests.kit.repos import assert_sound, commit_files, head_of, message_of, porcelain, raw_git
 
+from memrepo import writer as writer_module
 from memrepo.errors import InvalidInput, MergeConflict, NotFound, Refused, TooLarge
-from memrepo.model import Actor, Candidate, Origin, RepoPath, TaskContext, WriteStatus
+from memrepo.files.atomic import replace_file
+from memrepo.model import Actor, Candidate, Kind, Origin, RepoPath, TaskContext, WriteStatus
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -203,6 +208,29 @@ def test_undo_takes_in_hand_edits_first(memory: Memory) -> None:
     undo(memory, commit_of(said))
     assert memory.texts("me.md") == ["By hand"]
     assert memory.subjects()[1] == "Hand edits"
+
+
+def test_a_moved_line_whose_undo_is_cut_off_and_met_by_an_edit_stands_somewhere(memory: Memory) -> None:
+    said = memory.say("Prefers tabs")
+    memory.say("Lives in Berlin")
+    assert said.ref is not None
+    pinned = memory.service.pin(said.ref, USER)
+
+    def undo_and_die() -> None:
+
+        def replace_and_die(*args: Any, **options: Any) -> None:
+            replace_file(*args, **options)
+            os.kill(os.getpid(), signal.SIGKILL)
+
+        vars(writer_module)["replace_file"] = replace_and_die
+        memory.history.undo(commit_of(pinned), USER)
+
+    assert Child(undo_and_die).wait() == -signal.SIGKILL
+    for path in ("me.md", "MEMORY.md"):
+        memory.write(path, memory.read(path) + "- By an editor\n")
+    memory.reopen_after_its_end().say("Run the linter", kind=Kind.RULE)
+    assert "Prefers tabs" in memory.all_texts()
+    assert porcelain(memory.root) == []
 
 
 # Compaction

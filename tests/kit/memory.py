@@ -47,8 +47,9 @@ NOON = dt.datetime(2026, 10, 5, 12, tzinfo=dt.UTC)
 class StoreFile:
     """Opens the private store of a test when it is asked for."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, busy_wait_s: float | None = None) -> None:
         self.path = path
+        self._busy_wait_s = busy_wait_s
         self._store: PrivateStore | None = None
 
     def find(self) -> PrivateStore | None:
@@ -56,7 +57,7 @@ class StoreFile:
 
     def get(self) -> PrivateStore:
         if self._store is None:
-            self._store = open_store(f"sqlite:///{self.path}", now_ms=lambda: 1_000)
+            self._store = open_store(f"sqlite:///{self.path}", now_ms=lambda: 1_000, busy_wait_s=self._busy_wait_s)
         return self._store
 
     def may_have_pending(self, root: str) -> bool:

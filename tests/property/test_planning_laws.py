@@ -118,6 +118,10 @@ def assert_points_at(result: WriteResult, fact: Fact, files: dict[RepoPath, byte
 
 
 @given(files=FILES, facts=st.lists(st.tuples(FACTS, st.sampled_from(PATHS)), min_size=1, max_size=5))
+@example(
+    files={ME_FILE: b"## Index\n- Two [by: agent]\n"},
+    facts=[(make_fact("One", "user", None), ME_FILE), (make_fact("two.", "user", None), ME_FILE)],
+)
 def test_remembering_keeps_the_limits_points_at_its_lines_and_is_reinforced_the_second_time(
     files: dict[RepoPath, bytes], facts: list[tuple[Fact, RepoPath]]
 ) -> None:
