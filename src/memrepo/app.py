@@ -13,6 +13,7 @@ import datetime as dt
 import os
 import shlex
 from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, Self
 from memrepo.errors import NotFound, Refused
 from memrepo.files.atomic import read_file
 from memrepo.files.paths import list_markdown
-from memrepo.model import MEMORY_FILE, Origin
+from memrepo.model import MEMORY_FILE, Actor, Origin
 from memrepo.profiles import DEFAULT_PROFILE, check_profile, find_default_root, find_settings_file, make_store_url
 from memrepo.settings_file import read_settings
 
@@ -30,12 +31,14 @@ if TYPE_CHECKING:
     from memrepo.context import ContextBuilder
     from memrepo.git.client import GitClient
     from memrepo.health import HealthRow, Patient
-    from memrepo.history import History
+    from memrepo.history import CompactResult, History
+    from memrepo.index.repo_index import Progress, RepoIndex
     from memrepo.lines import GrepAnswer, ShownLine
     from memrepo.model import ContextBlock, EntryFilter, Locations, Ref, RepoPath, TaskContext, Workspace
     from memrepo.policy.access import AccessDecision, Operation
     from memrepo.policy.injection import Decision
     from memrepo.reading import LocatedEntry
+    from memrepo.recall import RecallResult, RepoLane
     from memrepo.service import MemoryRepoService
     from memrepo.settings import Settings
     from memrepo.store.opener import StoreOpener
@@ -61,6 +64,7 @@ class MemoryRepo:
         self.locations = locations
         self.profile = profile
         self.was_created = False
+        self._repo_lane: RepoLane | None = None
         self._home = home
         self._read_only = read_only
         self._clock = clock
@@ -132,6 +136,8 @@ class MemoryRepo:
         is_done = service.close() if service is not None else True
         if service is not None and is_done:
             self._pack_history()
+        if self._repo_lane is not None:
+            self._repo_lane.close()
         if "store" in self.__dict__:
             self.store.close()
         return is_done
@@ -166,7 +172,13 @@ class MemoryRepo:
         """The only door that changes the repo."""
         from memrepo.service import MemoryRepoService
 
-        return MemoryRepoService(self._writer, store=self.store, clock=self._clock, is_enabled=self.settings.enabled)
+        return MemoryRepoService(
+            self._writer,
+            store=self.store,
+            clock=self._clock,
+            is_enabled=self.settings.enabled,
+            purge_derived=self.purge_index,
+        )
 
     @cached_property
     def history(self) -> History:
@@ -193,6 +205,72 @@ class MemoryRepo:
             if _has_git_program(self.root) and not is_without_history(self.root)
             else None
         )
+
+    def compact(self, task: TaskContext, *, texts: Iterable[str] = ()) -> CompactResult:
+        """Replaces the history, proves it, and empties the search index. Errors: those of `History.compact`."""
+        result = self.history.compact(task, texts=texts)
+        self.purge_index()
+        return replace(result, checked=(*result.checked, "search index (emptied)"))
+
+    # Searching
+
+    def recall(
+        self,
+        query: str,
+        task: TaskContext,
+        *,
+        scopes: Collection[str] | None = None,
+        limit: int = 10,
+        detail: str = "line",
+        progress: Callable[[Progress], None] | None = None,
+    ) -> RecallResult:
+        """The entries that answer a query, best first, with why. Errors: InvalidInput.
+
+        An agent sees nothing where its memory layer is off. Changes: at most the index in the cache, and a count.
+        """
+        from memrepo.recall import DEFAULT_SCOPES, Detail, make_store_lanes, open_repo_lane, recall
+
+        if self._repo_lane is None:
+            self._repo_lane = open_repo_lane(self.root, self.locations.cache, progress=progress)
+        result = recall(
+            query,
+            task=task,
+            lanes=(self._repo_lane, *make_store_lanes(self.store.find)),
+            is_memory_on=task.actor is Actor.USER or self.decide_injection(task).is_allowed,
+            scopes=DEFAULT_SCOPES if scopes is None else scopes,
+            limit=limit,
+            detail=Detail(detail),
+        )
+        self._record_read(task, "recall", len(result.hits))
+        return result
+
+    def open_index(self) -> RepoIndex:
+        """The search index of this root: `status`, `rebuild`, `purge`."""
+        from memrepo.recall import open_index
+
+        return open_index(self.root, self.locations.cache)
+
+    def purge_index(self) -> None:
+        """Removes what the cache holds of this root's texts; the next search makes it anew.
+
+        Errors: LockBusy while another process writes the index: the files have forgotten, the index has not.
+        """
+        from memrepo.errors import Busy, LockBusy
+        from memrepo.index.cache_folder import index_folder
+
+        if self._repo_lane is not None:
+            self._repo_lane.close()
+            self._repo_lane = None
+        if not index_folder(self.locations.cache, self.root).exists():
+            return
+        try:
+            with self.open_index() as index:
+                index.purge()
+        except Busy as error:
+            raise LockBusy(
+                "the entry is forgotten, but another process writes the search index, which still holds it",
+                hint="when that process is done: memrepo index rebuild",
+            ) from error
 
     # Health
 
@@ -324,8 +402,6 @@ class MemoryRepo:
 
     def _require_memory(self, task: TaskContext) -> None:
         """A person may always look; an agent where its memory layer is on. Errors: Refused."""
-        from memrepo.model import Actor
-
         decision = self.decide_injection(task)
         if task.actor is Actor.AGENT and not decision.is_allowed:
             raise Refused(

@@ -88,13 +88,21 @@ class MemoryRepoService:
     """Writes and lists the entries of one memory root. Safe to share between threads; one a process is enough."""
 
     def __init__(
-        self, writer: Writer, *, store: StoreSource, clock: Callable[[], dt.datetime], is_enabled: bool = True
+        self,
+        writer: Writer,
+        *,
+        store: StoreSource,
+        clock: Callable[[], dt.datetime],
+        is_enabled: bool = True,
+        purge_derived: Callable[[], object] = lambda: None,
     ) -> None:
+        """`purge_derived` empties what was derived from the files (the search index); called after a forgetting."""
         self.root = writer.root
         self._writer = writer
         self._keeper = Keeper(writer.root, store)
         self._clock = clock
         self._is_enabled = is_enabled
+        self._purge_derived = purge_derived
         self._workspaces = WorkspaceFiles(writer.root)
         self._idle = threading.Condition()
         self._in_flight = 0
@@ -245,6 +253,7 @@ class MemoryRepoService:
             lambda draft: plan_forget(draft, ref, task, expect_hash=expect_hash, is_approved=is_approved),
             lambda entry: _message(f"Forget: {shorten(entry.text)}", task),
         )
+        self._purge_derived()
         result = WriteResult(
             WriteStatus.WRITTEN,
             action=WriteAction.REMOVED,
@@ -311,6 +320,8 @@ class MemoryRepoService:
             lambda draft: plan_forget_where(draft, list_markdown(self.root), wanted, task),
             lambda gone: _message(f"Forget {len(gone)} {'entry' if len(gone) == 1 else 'entries'}", task),
         )
+        if gone:
+            self._purge_derived()
         return tuple(gone)
 
     def purge_task(self, task_id: str, task: TaskContext) -> tuple[Ref, ...]:
@@ -338,6 +349,7 @@ class MemoryRepoService:
             return path
 
         path, _ = self._change(plan, lambda path: _message(f"Clear workspace {path}", task))
+        self._purge_derived()
         return path
 
     def clear_global(self, task: TaskContext) -> tuple[RepoPath, ...]:
@@ -356,6 +368,7 @@ class MemoryRepoService:
             return (MEMORY_FILE, ME_FILE, LESSONS_FILE, INBOX_FILE)
 
         paths, _ = self._change(plan, lambda _: _message("Clear global memories", task))
+        self._purge_derived()
         return paths
 
     # Living

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 import shlex
 import sys
@@ -81,6 +82,11 @@ def test_every_example_of_the_page_runs(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "projects" / "billing" / ".git").mkdir(parents=True)
     (tmp_path / "facts.txt").write_text("Drinks tea\nPlays the cello\n", "utf-8")
+    (tmp_path / "measured").mkdir()
+    fact = {"conv": "c", "fact": "Ann plays the cello", "date": "8 May, 2023", "dia_ids": ["D1:1"]}
+    question = {"conv": "c", "question": "What does Ann play?", "covered": ["D1:1"]}
+    (tmp_path / "measured" / "facts.jsonl").write_text(json.dumps(fact) + "\n", "utf-8")
+    (tmp_path / "measured" / "questions.jsonl").write_text(json.dumps(question) + "\n", "utf-8")
     for example in EXAMPLES:
         command, _, source = example.partition(" < ")
         stdin = (tmp_path / source).read_bytes() if source else b""

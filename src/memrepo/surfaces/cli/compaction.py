@@ -41,7 +41,7 @@ def compact(invocation: Invocation, *, is_confirmed: bool) -> int:
         action="compacting the history",
         is_confirmed=is_confirmed,
     )
-    result = repo.history.compact(USER)
+    result = repo.compact(USER)
     invocation.output.emit(_describe(result), _format(result))
     return 0 if result.is_proven else _EXIT_NOT_PROVEN
 
@@ -105,7 +105,7 @@ def _finish(invocation: Invocation, repo: MemoryRepo, removed: tuple[RepoPath, .
         if repo.has_git:
             invocation.output.tell("the history keeps the text until: memrepo compact")
         return 0
-    result = repo.history.compact(USER)
+    result = repo.compact(USER)
     document["compaction"] = _describe(result)
     invocation.output.emit(document, [*lines, *_format(result)])
     return 0 if result.is_proven else _EXIT_NOT_PROVEN

@@ -38,6 +38,7 @@ COMMANDS: dict[str, Row] = {
     "move": Row("entries", "move", "Move an entry to another file."),
     "ls": Row("listing", "ls", "List files, or the entries of one."),
     "show": Row("listing", "show", "Show a file, an entry or a commit."),
+    "recall": Row("recalling", "recall", "Find what memory knows about something."),
     "context": Row("reading", "context", "Show the block that a prompt gets."),
     "read": Row("reading", "read", "Show an entry and the section around it, as agents see it."),
     "grep": Row("reading", "grep", "Look for words or a pattern, line by line."),
@@ -49,6 +50,8 @@ COMMANDS: dict[str, Row] = {
     "clear": Row("compaction", "clear", "Empty a workspace's memory, or all global memory."),
     "purge-task": Row("forget", "purge_task", "Remove what an agent wrote in one task."),
     "doctor": Row("doctor", "doctor", "Check that everything is well, and mend it."),
+    "index": Row("recalling", "index", "Look at the search index, or make it anew."),
+    "eval": Row("recalling", "evaluate", "Measure memory on sets of questions."),
     "settings": Row("settings", "settings", "Read and change settings."),
 }
 
