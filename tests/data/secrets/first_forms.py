@@ -1,4 +1,4 @@
-"""The first half of the sentence forms: the rules were written with these in sight. `second_forms` is the other half.
+"""The first part of the sentence forms: the rules were written with these in sight. The others came later.
 
 Holes: `{P}` the provider, `{T}` the thing, `{S}` the secret, `{snake}` `{UPPER}` `{camel}` `{kebab}` a setting's name
 made of both; any other hole is filled by `bodies` and is no secret.

@@ -1,6 +1,6 @@
 """The labelled set: rows with a secret and rows without, made anew from forms and a seed, the same every time.
 
-`python -m tests.data.secrets.rows [first|second|all]` prints the rows.
+`python -m tests.data.secrets.rows [first|second|third|all]` prints the rows.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from tests.data.secrets import bodies, first_forms, second_forms
+from tests.data.secrets import bodies, first_forms, second_forms, third_forms
 from tests.data.secrets.kinds import KINDS
 
 if TYPE_CHECKING:
@@ -32,18 +32,18 @@ class Row:
 
 
 class Forms(Protocol):
-    """One half of the forms."""
+    """One part of the forms."""
 
     TOKEN_FORMS: tuple[str, ...]
     OWN_FORMS: tuple[tuple[str, str, str], ...]
     CLEAN_FORMS: tuple[str, ...]
 
 
-HALVES: dict[str, Forms] = {"first": first_forms, "second": second_forms}
+HALVES: dict[str, Forms] = {"first": first_forms, "second": second_forms, "third": third_forms}
 
 
 def make_rows(half: str) -> tuple[Row, ...]:
-    """Makes the rows of one half."""
+    """Makes the rows of one part."""
     rng = random.Random(f"{SEED} {half}")
     forms = HALVES[half]
     return (*_make_token_rows(forms, rng), *_make_own_rows(forms, rng), *_make_clean_rows(forms, rng))

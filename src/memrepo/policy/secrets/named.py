@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from memrepo.policy.secrets import words
 from memrepo.policy.secrets.deferred import deferred
 from memrepo.policy.secrets.phrases import CLIENT_ID, find_providers, find_sentence, is_name, read_phrase, split_words
-from memrepo.policy.secrets.shapes import Shape, find_shape, is_placeholder
+from memrepo.policy.secrets.shapes import Shape, find_shape, is_placeholder, is_short_hex
 from memrepo.policy.secrets.spans import HIDDEN, Look, Span
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ _FOR = (
     r"|op|dla|na|для|от|к|till|til|för|untuk|cho|için)"
 )
 _IS = (
-    r"(?:(?<![^\W\d_])(?:is|was|are|ist|lautet|war|es|est|è|é|jest|är|er|on|je|olan|это|to|equals|adalah|là|eh)(?!\w)"
-    r"|(?:[=:：—–→はが是为為는은이]|->|هي|هو|है|คือ))"
+    r"(?:(?<![^\W\d_])(?:is|was|are|got|becomes|has\sbeen|wurde\sauf|ist|lautet|war|es|est|è|é|jest|är|er|on|je|olan|это|to|equals|adalah|là|eh)(?!\w)"
+    r"|(?:[=:：—–→はがを是为為는은이]|->|هي|هو|है|คือ))"
 )
 _NOW = (
     r"(?:(?:now|still|currently|set\s+to|changed\s+to|reset\s+to|jetzt|aktuell|ahora|maintenant|simply|just|called|also"
@@ -44,15 +44,18 @@ _ASSIGNED = deferred(
 # The same for a password, which may hold any character.
 _PASSWORD_ASSIGNED = deferred(
     rf"""(?x)(?P<rest>[\w.\-]{{0,20}}(?:\s?\([^()\n]{{0,30}}\))?)[\\"'`\])]{{0,4}}\s{{0,2}}
-    (?P<connector>(?:[?+.|]?:{{0,3}}=>?|[:：]{{1,3}}|=>|->|→|>|\|)\s{{0,4}}(?:[|>][-+]?\s{{1,12}})?)
+    (?P<connector>(?:={{2,3}}(?=\s?["'])|[?+.|]?:{{0,3}}=>?|[:：]{{1,3}}(?:\*\*(?=\s))?|=>|->|→|>|\||\((?=["']))
+        \s{{0,4}}(?:[|>][-+]?\s{{1,12}})?)
     {_OPEN}(?P<value>\S{{1,200}})"""
 )
 _PASSWORD_SAID = deferred(
     rf"""(?xi)(?P<rest>\w{{0,3}}(?:\s+(?:value|string|number|codes?|wert|numero|número))?
         (?:\s*\([^()\n]{{0,40}}\)
         |(?:\s+[^\W\d_]{{2,14}}){{0,2}}?\s+{_FOR}\s+(?:[^\n:=;.]|\.(?=\S)){{1,60}}?
-        |\s+[^\W\d_]{{2,14}}|の[^\n]{{1,12}}?|[的]?)?)
-    \s*{_IS}\s*{_NOW}{_OPEN}(?P<value>\S{{1,200}})"""
+        |\s+[^\W\d_]{{2,14}}(?!=)|,\s[^,\n:=]{{2,60}},
+        |(?:\s[^\W\d_]{{2,14}}){{0,4}}[,.;]\s(?:it|that)(?:['’]s|(?=\sis))
+        |の[^\n]{{1,12}}?|[的]?)?)
+    \s*(?:{_IS}|(?<=t['’]s))\s*{_NOW}{_OPEN}(?P<value>\S{{1,200}})"""
 )
 _PASSWORD_CHANGED = deferred(
     rf"""(?xi)(?:\s+[^\n:=;.]{{0,50}}?)?\s(?:to|auf|a|en|par|in|zu|with)\s+{_OPEN}(?P<value>\S{{4,200}})"""
@@ -60,7 +63,7 @@ _PASSWORD_CHANGED = deferred(
 _CHANGE_VERB = deferred(
     r"(?i)\b(?:set|changed?|reset|rotated?|updated?|switch|geändert|gesetzt|ändere|setze|cambi\w+|chang\w+|ändert)\b"
 )
-_PASSWORD_BESIDE = deferred(rf"""(?x)s?(?:[ \t]{{1,2}}|(?=[「『“«])){_OPEN}(?P<value>\S{{4,100}})""")
+_PASSWORD_BESIDE = deferred(rf"""(?x)[sа-яёіїє]{{0,3}}(?:[ \t]{{1,2}}|(?=[「『“«])){_OPEN}(?P<value>\S{{4,100}})""")
 _PASSWORD_FAR = deferred(rf"""(?xi)\w{{0,2}}\s{_FOR}(?:\s[^\W\d_]{{1,20}}){{1,3}}?\s{_OPEN}(?P<value>\S{{6,100}})""")
 _CAPITAL_AND_NUMBER = deferred(r"[A-Z][a-z]+\d{3,}")
 # "`x9!kd` is the password": read back from the word.
@@ -71,10 +74,12 @@ _PASSWORD_BEFORE = deferred(
     (?:[\w.'’/-]{1,24}\s){0,3}$"""
 )
 _PASS = deferred(
-    r"""(?:[_-][A-Za-z]{1,12})?["'\]]{0,2}\s?(?:[:=]=?>?|\s(?:is\s)?)\s?["'`]?(?P<value>[^\s"'`]{4,100})"""
+    rf"""(?:[_-][A-Za-z]{{1,12}}|\s{_FOR}\s[^\n:=;.]{{1,40}}?(?=:\s|\s=\s|\sis\s))?["'\]]{{0,2}}\s?(?:[:=]=?>?|\s(?:is\s)?)\s?["'`]?(?P<value>[^\s"'`]{{4,100}})"""
 )
 _PAIR = deferred(
-    r"""(?x)(?:name|s)?\W{1,3}(?:(?:are|is|with|as)\W{1,2})?(?P<who>[\w.@+-]{2,40})\s?(?:/|:|\s\|\s|,\s)\s?
+    r"""(?x)(?:name|s)?(?:\s(?:to|for|on|at|in|of|für|zu|bei|de|para|pour|per)\s[\w. -]{2,40}?
+        (?=:|\s(?:are|is|with|as)\s))?
+    \W{1,3}(?:(?:are|is|with|as)\W{1,2})?(?P<who>[\w.@+-]{2,40})\s?(?:/|:|\s\|\s|,\s)\s?
     (?P<value>[^\s"'`,;]{4,80})"""
 )
 _CODE_VALUE = r"(?:(?=[a-z]*\d)[a-z0-9]{4,12}(?:-[a-z0-9]{3,12}){0,7}|[a-z0-9]{4,6}-[a-z0-9]{4,6})"
@@ -90,6 +95,15 @@ _UNIT_AFTER = deferred(
     |attempt|Zeichen|Stellen?|stellig|Tage|Ziffern|caracteres|d[ií]as|cifras|d[ií]gitos|caract[eè]res|jours|chiffres
     |位|个字符|文字|桁|日|天|ヶ月)|[%°])"""
 )
+# "… is moonlight for now": only a thing that changes has a time.
+_FOR_A_TIME = deferred(r"(?i)\s(?:until|till|for\snow|since|from\snow|as\sof|bis|seit|hasta|jusqu|fino\sa|até)(?!\w)")
+_WIFI = deferred(
+    r"""(?xi)[^\n.;=]{0,60}?(?<!\w)(?:key|psk|schlüssel|clave|cl[eé]|chiave|chave)s?
+    (?:\s(?:for|of|in|at|de|für)\s[^\n.;=:]{1,30}?(?=:|\sis|\ses|\sist|\sest))?(?:\s(?:is|ist|es|est))?
+    [ :=]{1,3}["'`]?(?P<value>[^\s"'`]{6,63})"""
+)
+_WIFI_IS = deferred(r"""(?i)[\w ]{0,20}?(?:\s(?:is|ist|es|est|è|é)\s|[:=]\s?)["'`]?(?P<value>[^\s"'`]{6,63})""")
+_KEY_OF = deferred(r"(?i)\b(?:key|clave|cl[eé]|chiave|chave|schlüssel)\s(?:\w{1,4}\s){0,2}$")
 _SEED = deferred(
     r"""(?xi)s?(?:\s?(?:phrase|words?|code))?[^\n:=]{0,40}?(?:\bis\b|:|=|\bare\b)\s{0,3}["'`]?
     (?P<value>[a-z]{3,8}(?:[ ,]{1,2}[a-z]{3,8}){11,23})(?![a-z])"""
@@ -97,7 +111,8 @@ _SEED = deferred(
 _NOT_SEED = words.word_set("the and for was were are its has had our your you not his her but")  # not in BIP 39
 _PLAIN_NUMBERED = deferred(
     r"""(?xi)v?\d+(?:[.\-_/:]\w+)*|[a-z]{1,4}\d{1,3}|\d+[a-z]{1,3}|\w+/\w+(?:/\w+)*|[a-z]+-\d{1,2}
-    |(?:sha|md|bcrypt|argon|utf|base|oauth|aes|rsa|ed|x|pbkdf|http|tls|ipv|s|k|o)-?\d+\w*|\d{4}-\d\d-\d\d\S*"""
+    |(?:sha|md|bcrypt|argon|utf|base|oauth|aes|rsa|ed|x|pbkdf|http|tls|ipv|s|k|o)-?\d+\w*|\d{4}-\d\d-\d\d\S*
+    |(?-i:(?:[a-z]+(?:[-_.][a-z0-9]+){0,9}|v?\d[\d.]*)(?:[/:](?:[a-z]+(?:[-_.][a-z0-9]+){0,9}|v?\d[\d.]*))+)"""
 )
 
 
@@ -138,10 +153,12 @@ def _read_assigned(text: str, at: int, match: re.Match[str]) -> Span | None:
     name_end = match.end("rest")
     if match["connector"] == ", " and not match["open"]:
         return None
+    if match["connector"] == ":" and "/" in text[max(0, at - 40) : at].rpartition(" ")[2]:
+        return None  # `registry/secret-sync:3fa1…`: an image and its tag
     if match["connector"] == "=" and not is_name(text[max(0, name_end - 40) : name_end].rpartition(" ")[2]):
         return None  # an equals sign inside the value
     value = match["value"].rstrip(_TRIM)
-    if len(value) < 6 or (value.isalpha() and len(value) < 14):
+    if len(value) < 6 or (value.isalpha() and len(value) < 14) or is_short_hex(value):
         return None
     shape = find_shape(value if value.isalnum() else value.translate(_NOT_TOKEN_CHARS))
     if (shape is Shape.WORDS and not (match["open"] and _is_mixed(value))) or is_placeholder(value):
@@ -175,10 +192,10 @@ def _is_mixed(value: str) -> bool:
 
 def _read_password(text: str, at: int, after: int) -> Span | None:
     match = _PASSWORD_ASSIGNED().match(text, after)
-    if match and _names_password(match["rest"]):
+    if match and _names_password(match["rest"]) and not (match["rest"] and match["connector"] == "("):
         if match["value"][0] == HIDDEN:
             return None
-        span = _accept(text, match, "assigned")
+        span = _accept(text, match, "beside" if match["connector"] == "(" else "assigned")
         if span:
             return span
     match = _PASSWORD_SAID().match(text, after)
@@ -234,7 +251,12 @@ def _accept(text: str, match: re.Match[str], how: str) -> Span | None:
     elif how == "assigned" and "=" in match["connector"] and ":" not in match["connector"]:
         is_password = len(value) > 3 and "(" not in value
     else:
-        is_password = _ends_sentence(text, end) and len(value) >= 5 and not folded.endswith(words.PLAIN_ENDINGS)
+        is_password = (
+            (_ends_sentence(text, end) or (how == "said" and _FOR_A_TIME().match(text, end) is not None))
+            and len(value) >= 5
+            and any(map(str.isalpha, value))
+            and not folded.endswith(words.PLAIN_ENDINGS)
+        )
     return Span(start, end, "password") if is_password else None
 
 
@@ -259,7 +281,9 @@ def _read_value(text: str, start: int, value: str, quote: str) -> tuple[str, boo
 
 def _is_telling(value: str) -> bool:
     """Tells whether a value is a password by itself: chosen with digits and marks, or random."""
-    return _looks_chosen(value) or (len(value) > 6 and find_shape(value) in {Shape.OPAQUE, Shape.HEX})
+    return _looks_chosen(value) or (
+        len(value) > 6 and value.isascii() and find_shape(value) in {Shape.OPAQUE, Shape.HEX}
+    )
 
 
 def _looks_chosen(value: str) -> bool:
@@ -269,7 +293,7 @@ def _looks_chosen(value: str) -> bool:
         return False
     if find_shape(core) is Shape.UUID:
         return False
-    marks = sum(not char.isalnum() and char not in "-._'’/" for char in core)
+    marks = sum(not char.isalnum() and char not in "-._'’/:" for char in core)
     if any(map(str.isdigit, core)):
         return marks > 0 or not _PLAIN_NUMBERED().fullmatch(core)
     return marks > 0 and not core[-1].isalnum() and core[0].isalpha()
@@ -286,9 +310,12 @@ def _ends_sentence(text: str, end: int) -> bool:
 def _read_back(text: str, at: int) -> Span | None:
     left = text[max(0, at - 110) : at]
     match = _PASSWORD_BEFORE().search(left)
-    if match is None:
+    if match is None or not _names_password(text[at : at + 40].partition(".")[0]):
         return None
     group = "quoted" if match["quoted"] else "bare"
+    said = split_words(left[: match.start(group)])
+    if said and said[-1] in words.OPEN_LABELS:
+        return None
     value = match[group].rstrip(_TRIM)
     if is_placeholder(value) or value.lower() in words.PLAIN_WORDS or HIDDEN in value or not _is_telling(value):
         return None
@@ -301,11 +328,24 @@ def _read_pair(text: str, at: int, after: int) -> Span | None:
     is_pass = text[at:after].lower() in {"pass", "pw"}
     if is_pass and (text[after : after + 1].islower() or (text[at - 1 : at].isalpha() and text[at].islower())):
         return None
+    if text[at - 2 : at] == "//":
+        return None  # the user of a URL
     match = (_PASS() if is_pass else _PAIR()).match(text, after)
     if match is None:
         return None
     value = match["value"].rstrip(_TRIM)
     if is_placeholder(value) or value.lower() in words.PLAIN_WORDS or not _looks_chosen(value) or HIDDEN in value:
+        return None
+    if value.endswith("=") or (not is_pass and ("=" in value or "(" in value)):
+        return None  # arguments of a call
+    return Span(match.start("value"), match.start("value") + len(value), "password")
+
+
+def _read_wifi(text: str, at: int, after: int) -> Span | None:
+    """Reads the key of a wireless network: a password that goes by the name of a key."""
+    match = (_WIFI_IS() if _KEY_OF().search(text, max(0, at - 30), at) else _WIFI()).match(text, after)
+    value = match["value"].rstrip(_TRIM) if match else ""
+    if match is None or HIDDEN in value or is_placeholder(value) or not _is_telling(value):
         return None
     return Span(match.start("value"), match.start("value") + len(value), "password")
 
@@ -343,6 +383,7 @@ def _readers() -> dict[str, tuple[Callable[[str, int, int], Span | None], ...]]:
         (words.PAIR_WORDS, _read_pair),
         (words.CODE_WORDS, _read_codes),
         (words.SEED_WORDS, _read_seed_phrase),
+        (words.WIFI_WORDS, _read_wifi),
     ):
         for stem in stems:
             table[stem] = (*table.get(stem, ()), *((read,) if read else ()))

@@ -21,7 +21,7 @@ from memrepo.policy.secrets.phrases import (
     read_phrase,
     split_words,
 )
-from memrepo.policy.secrets.shapes import Shape, find_shape, is_placeholder, is_repetitive
+from memrepo.policy.secrets.shapes import Shape, find_shape, is_placeholder, is_public_key, is_repetitive, is_short_hex
 from memrepo.policy.secrets.spans import Look, Span
 
 if TYPE_CHECKING:
@@ -36,9 +36,13 @@ _CONNECTORS = frozenset(":=>|,→：(-—–")
 _LOCATIVES = words.word_set("in by at from since before after on see until im seit vor ab en dans desde depuis")
 _ARTICLES = words.word_set("the a an our my your das der die la el le il de del unser new old current")
 _RIGHT_START = deferred(
-    r"(?i)(?:as|is|was|for|ist|als|es|como|est|comme|è|come|to)\s|[(\-–—=:|/#]\s?|は|是|为|作为|을|를"
+    r"(?i)(?:as|is|was|for|ist|als|es|como|est|comme|è|come|to)\s|[(\-–—=:|/#>]\s?|は|是|为|作为|을|를"
+    r"|<-\s?|←\s?|\)\s(?:(?:private|protected|public|final|static)\s){1,3}"
+    r"|(?:[^\W\d_]{1,12}\s?){0,2},\s(?:(?:it|that|this|which)(?:['’]s|\sis)|das\sist|c['’]est)\s"
 )
 _RIGHT_END = deferred(r"[.!?]\s|[;；\n。,)]")
+_OPEN_STARTS = ("base64,", " h1:")  # data in a URL; the hash of a Go module
+_VALUE_LABELS = (["value"], ["wert"], ["valor"], ["valeur"], ["valore"])
 _VALUE_CHARS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+/=.~%!@#$^&*:|")
 
 
@@ -52,7 +56,16 @@ def find_opaque_values(text: str, candidates: list[tuple[int, int]], look: Look)
         if shape is Shape.WORDS or (shape is Shape.DIGITS and len(value) not in ID_DIGITS):
             look.plain.add(value)
             continue
-        if text[max(0, start - 2) : start] in {"//", ":/"} or text[max(0, start - 7) : start] == "base64,":
+        if text[stop : stop + 1] == "(":  # a call of a function
+            look.let_go += 1
+            continue
+        before = text[max(0, start - 7) : start]
+        if (
+            before[-2:] in {"//", ":/"}
+            or before.endswith(_OPEN_STARTS)
+            or is_public_key(value)
+            or (shape is Shape.HEX and is_short_hex(value))
+        ):
             look.let_go += 1
             continue
         end = start + len(value)
@@ -68,6 +81,8 @@ def _judge(text: str, start: int, end: int, shape: Shape) -> str | None:
     left = text[max(0, start - LEFT_CHARS) : start]
     begin = find_sentence(left)
     sentence = left[begin:]
+    if left[-1:] == ":" and "/" in left.rpartition(" ")[2] and end - start < 30:
+        return None  # an image and its tag
     bare = sentence.rstrip(OPENERS)
     connected = bare[-1:] in _CONNECTORS or sentence.rstrip(" \"'`")[-1:] in _CONNECTORS
     bare = bare.rstrip(":=>|→： \t\"'`")
@@ -76,11 +91,12 @@ def _judge(text: str, start: int, end: int, shape: Shape) -> str | None:
     verdict = read_phrase(bare)
     if verdict is None:
         verdict = _read_right(text, end)
-    if verdict is None and begin and shape is Shape.OPAQUE and end - start >= 16:
+    is_value = begin and len(bare) < 24 and _names_value(split_words(bare))
+    if verdict is None and begin and (is_value or (shape is Shape.OPAQUE and end - start >= 16)):
         earlier = left[:begin].rstrip(" .!?;\n")
         verdict = read_phrase(earlier[find_sentence(earlier) :]) or None
-    if verdict is None and shape is Shape.OPAQUE and bare[-4:].lower() in {"uses", " use", "use", "sing", "with"}:
-        return _judge_by_provider(bare, shape, end - start) or _judge_by_use(text, start, end)
+    if verdict is None and bare[-4:].lower() in {"uses", " use", "use", "sing", "with"}:
+        return _judge_by_provider(bare, shape, end - start) or _judge_by_use(text, start, end, shape)
     if verdict is None:
         return _judge_by_provider(bare, shape, end - start) if connected else None
     if verdict == OPEN:
@@ -91,6 +107,11 @@ def _judge(text: str, start: int, end: int, shape: Shape) -> str | None:
     if verdict == "key" and shape is Shape.UUID and not connected and len(split_words(bare)) < 2:
         return None  # "Key <uuid> is stale": a row of a table, a KMS key
     return verdict
+
+
+def _names_value(found: list[str]) -> bool:
+    """A sentence that only points back: "It is …", "current value …"."""
+    return found[-1:] in _VALUE_LABELS or found in (["it", "is"], ["that", "is"], ["it", "s"], ["here", "it", "is"])
 
 
 def _may_follow(bare: str, shape: Shape) -> bool:
@@ -115,13 +136,18 @@ def _judge_by_provider(bare: str, shape: Shape, length: int) -> str | None:
     return "credential" if shape is Shape.OPAQUE or (shape is Shape.UUID and named & words.UUID_PROVIDERS) else None
 
 
-def _judge_by_use(text: str, start: int, end: int) -> str | None:
+def _judge_by_use(text: str, start: int, end: int, shape: Shape) -> str | None:
     """`use <value> for Datadog`: what one uses for a provider, long and without joining marks, is its key."""
     value = text[start:end]
-    if len(value) < 20 or not value.isalnum():
+    if len(value) < 20 or not (value.isalnum() or shape is Shape.UUID):
         return None
     found = split_words(text[end : end + 40])[:3]
-    return "credential" if found[:1] in (["for"], ["with"], ["on"]) and find_providers(found[1:]) else None
+    named = find_providers(found[1:]) if found[:1] in (["for"], ["with"], ["on"]) else set()
+    if shape is Shape.UUID:
+        named &= words.UUID_PROVIDERS
+    elif shape is Shape.HEX:
+        named -= words.CODE_HOSTS
+    return "credential" if named else None
 
 
 def _read_right(text: str, end: int) -> str | None:

@@ -19,14 +19,15 @@ OPENERS = " \t\"'`“”„«‘’「『(<[*_\\"
 """What may stand between a name and its value."""
 
 _CLIENT_WORDS = frozenset({"client", "access", "api", "app", "application"})
+_CHANGED = frozenset({"changed", "reset", "rotated", "updated", "change", "refresh"})
 # Latin, Greek and Cyrillic letters make words; what touches them in a script without spaces is another.
 _LETTERS = r"a-z\u00c0-\u024f\u0370-\u052f\u1e00-\u1eff"
 _WORDS = deferred(rf"[A-Z]+(?![a-z])|[A-Z]?[{_LETTERS}]+|[^\W\dA-Z_{_LETTERS}]+")
 _ASCII_WORDS = deferred(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _MAY_END = deferred(r"[.!?;\n。！？；]")
 _SENTENCE_END = deferred(r"[.!?。！？]\s+(?=\S)|[;；\n]|[。！？]")
-_SPLITTERS = (",", ";", " - ", "—", "–", "，", "、", "；", "and", "but", "und", "aber", "pero", "mais", "et ")
-_CLAUSE_SPLIT = deferred(r"[,;，、；]\s|\s[—–-]\s|\b(?:and|but|und|aber|pero|mais|et)\b")
+_SPLITTERS = (" (", ",", ";", " - ", "—", "–", "，", "、", "；", "and", "but", "und", "aber", "pero", "mais", "et ")
+_CLAUSE_SPLIT = deferred(r"[,;，、；]\s|\s[—–-]\s|\s\(|\b(?:and|but|und|aber|pero|mais|et)\b")
 
 
 def split_words(text: str) -> list[str]:
@@ -60,6 +61,8 @@ def _read_clause(clause: str) -> str | None:
         if word not in words.PREPOSITIONS:
             chunk.append(word)
             continue
+        if word == "to" and chunk and chunk[-1] in _CHANGED:
+            del chunk[-1]  # "the token was changed to …"
         verdict = read_chunk(chunk)
         if verdict is not None:
             return verdict
@@ -83,7 +86,7 @@ def read_chunk(chunk: list[str]) -> str | None:
         after = chunk[index + 1 :]
         if before in words.OPEN_MODIFIERS:
             return OPEN
-        if any(w in words.OTHER_HEADS or w in words.OPEN_LABELS for w in after):
+        if after and _names_other(after):
             return _read_id(chunk, after)
         if kind == "key" and before in {
             "api",
@@ -100,6 +103,16 @@ def read_chunk(chunk: list[str]) -> str | None:
     if any(word in words.OPEN_HEADS for word in chunk):
         return _read_id(chunk, chunk)
     return None
+
+
+def _names_other(after: list[str]) -> bool:
+    """Tells whether words make the secret before them another thing. MessageBird is a provider and no message."""
+    for index, word in enumerate(after):
+        if (word in words.OTHER_HEADS or word in words.OPEN_LABELS) and (
+            "".join(after[index : index + 2]) not in words.PROVIDERS
+        ):
+            return True
+    return False
 
 
 def _read_id(chunk: list[str], after: list[str]) -> str:

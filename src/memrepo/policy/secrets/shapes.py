@@ -28,15 +28,19 @@ _COMMON_PAIRS = word_set(
 _SAMPLE_CHARS = 48  # so much of a value tells how it is made
 _LONG_RUNS = deferred(r"[A-Z]?[a-z]{3,}|[A-Z]{4,}")
 _FEW_LETTERS = deferred(r"[^A-Za-z]*[A-Za-z]?[^A-Za-z]*")
+_DIGIT_RUNS = deferred(r"[0-9]+")
+_ODD_PIECE = 10
+_LONG_SEGMENT = 22  # no folder or file name of words and numbers is so long without a mark
+_MANY_NUMBERS = 5  # no name has so many in one word
 _NO_DIGIT = deferred(r"[^0-9]*")
-_SEGMENT_SPLIT = deferred(r"[-_./:+ ]+")
+_SEGMENT_SPLIT = deferred(r"[-_./:+= ]+")
 _UUID = deferred(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
 _HEX = deferred(r"(?:0x)?[0-9a-f]+|(?:0x)?[0-9A-F]+")
 _WORD_AND_NUMBER = deferred(r"v?\d{1,8}|[A-Za-z]{1,3}|[A-Za-z]{0,4}\d{1,3}[A-Za-z]{0,2}")
 _CODE = deferred(
     r"""[A-Za-z_$][\w$]*(?:(?:\.|->|::)[A-Za-z_$][\w$]*)*[(\[]  # a call or a subscript
     |[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$                             # the name of a variable
-    |(?:[a-z]+[_-])+(?:password|passwd|pwd|token|key|secret|file|path|name|id|env|ref|var)s?$""",
+    |(?:[a-z]+[_-])+(?:password|passwd|pwd|pass|auth|token|key|secret|file|path|name|id|info|env|ref|var)s?$""",
     re.VERBOSE,
 )
 _DOTTED_NAME = deferred(r"[A-Za-z_$][\w$]*(?:(?:\.|->|::)[A-Za-z_$][\w$]*)+")
@@ -47,7 +51,7 @@ _STAND_IN = deferred(
     |(?:https?|file|op|vault|env|arn|secret|secrets|ref\+\w+|keyring|keychain|gcp|ssm|s3|gs|aws-sm|doppler|bw)(?:://|:\w+[/:])
     |(?:your|my|the|some|dein|deine|tu|votre|ihr|insert|enter|replace|put|use|add|see|paste)[-_ ]
     |(?:os\.environ|process\.env|getenv|env\.|env\[|System\.getenv|secrets\.|vars\.|config\.|settings\.|var\.|data\.|local\.)
-    |!(?:Ref|Sub|GetAtt|vault|secret)""",
+    |!(?:Ref|Sub|GetAtt|vault|secret)|\^[(\[]|\#(?:[0-9a-f]{3,4}){1,2}$""",
     re.VERBOSE | re.IGNORECASE,
 )
 _EXAMPLES = (
@@ -93,19 +97,31 @@ def is_opaque(value: str) -> bool:
     """Tells whether the characters look drawn at random rather than written as words, numbers or dates."""
     value = value[:_SAMPLE_CHARS]
     if _NO_DIGIT().fullmatch(value):
-        return len(value) >= 12 and not all(map(_is_word_or_short, _SEGMENT_SPLIT().split(value)))
+        return len(value) >= 12 and _is_odd_lettered(value)
     if _FEW_LETTERS().fullmatch(value):
         return False
     worded = sum(len(run) for run in _LONG_RUNS().findall(value) if is_wordlike(run))
-    if worded * 2 >= len(value) or len(set(value)) < min(7, len(value) // 2 + 1):
+    if len(set(value)) < min(7, len(value) // 2 + 1):
         return False
+    if worded * 2 >= len(value):
+        return value.isalnum() and len(_DIGIT_RUNS().findall(value)) >= _MANY_NUMBERS
     if value.isalnum():
         return True
     segments = [part for part in _SEGMENT_SPLIT().split(value) if part]
     plain = sum(map(_is_plain_segment, segments))
     if len(segments) == 1:
         return True
-    return plain < len(segments) and not ("/" in value and plain * 2 > len(segments) > 2)
+    if plain == len(segments):
+        return False
+    return not ("/" in value and plain * 2 > len(segments) > 2 and max(map(len, segments)) < _LONG_SEGMENT)
+
+
+def _is_odd_lettered(value: str) -> bool:
+    """Letters without a digit are random only in one long piece; names are joined from pieces and humps."""
+    odd = max((len(part) for part in _SEGMENT_SPLIT().split(value) if not _is_word_or_short(part)), default=0)
+    if odd < _ODD_PIECE:
+        return False
+    return 2 * sum(len(run) for run in _LONG_RUNS().findall(value) if is_wordlike(run, least_percent=60)) < len(value)
 
 
 def _is_word_or_short(part: str) -> bool:
@@ -118,7 +134,7 @@ def _is_plain_segment(part: str) -> bool:
     if _WORD_AND_NUMBER().fullmatch(part):
         return True
     stripped = part.rstrip("0123456789")
-    return len(part) - len(stripped) <= 4 and stripped.isalpha() and (len(stripped) <= 3 or is_wordlike(stripped))
+    return len(part) - len(stripped) <= 5 and stripped.isalpha() and (len(stripped) <= 3 or is_wordlike(stripped))
 
 
 def is_wordlike(letters: str, *, least_percent: int = 67) -> bool:
@@ -129,6 +145,17 @@ def is_wordlike(letters: str, *, least_percent: int = 67) -> bool:
         return True
     common = sum(map(_COMMON_PAIRS.__contains__, map(add, folded, folded[1:])))
     return common * 100 >= pairs * least_percent
+
+
+def is_short_hex(value: str) -> bool:
+    """Tells a short hash, an OpenPGP key id or an address: keys in hex are longer, and after `0x` have 64 digits."""
+    size = len(value)
+    return (size < 14 or (value.startswith("0x") and size < 64)) and _HEX().fullmatch(value) is not None
+
+
+def is_public_key(value: str) -> bool:
+    """Tells whether base64 starts like an OpenSSH public key (RFC 4253, section 6.6: a length and `ssh-…`)."""
+    return value.startswith(("AAAAB3NzaC1", "AAAAC3NzaC1", "AAAAE2VjZHNh", "AAAAGnNrLX", "AAAAInNrLW"))
 
 
 def is_placeholder(value: str) -> bool:

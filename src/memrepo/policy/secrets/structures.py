@@ -11,6 +11,7 @@ import binascii
 from typing import TYPE_CHECKING, NamedTuple
 
 from memrepo.policy.secrets.shapes import Shape, find_shape, is_placeholder
+from memrepo.policy.secrets.words import OPEN_MODIFIERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,6 +53,19 @@ def _opaque(value: str) -> bool:
     return not is_placeholder(value) and find_shape(value) in {Shape.OPAQUE, Shape.HEX, Shape.UUID}
 
 
+def _chosen(value: str) -> bool:
+    """A password that can be nothing else: letters and digits with a mark, a capital, or many digits."""
+    core = value.rstrip(".,)")
+    has_mark = any(not char.isalnum() and char not in "-_.=" for char in core)
+    digits = sum(map(str.isdigit, core))
+    is_mixed = any(map(str.isalpha, core)) and digits > 0
+    return (
+        is_mixed
+        and (has_mark or (digits > 2 and core.isalnum()) or any(map(str.isupper, core)))
+        and not is_placeholder(value)
+    )
+
+
 def _url_password(value: str) -> bool:
     return value.lower() not in {"password", "pass", "pwd", "passwd", "secret", "token", "user"} and _any(value)
 
@@ -67,6 +81,7 @@ _COMMAND = (
     r"\b(?:(?:sshpass|docker|podman|az|helm|skopeo|mongo\w*|7za?|cqlsh|oc)\b[^\n|]{0,120}?\s(?:-p[ =]?|--password[ =])"
     r"|(?:mysql\w*|mariadb\w*)\b[^\n|]{0,120}?\s(?:-p|--password=)"
     r"|redis-cli\b[^\n|]{0,120}?\s-a |ldap\w+\b[^\n|]{0,120}?\s-w |(?:un)?zip\b[^\n|]{0,60}?\s-P "
+    r"|user(?:add|mod)\b[^\n|]{0,120}?\s-p |openssl\b[^\n|]{0,120}?\s-k (?!pass:)|rclone obscure "
     r"|xfreerdp\b[^\n|]{0,120}?/p:|sqlcmd\b[^\n|]{0,120}?\s-P )"
 )
 _HOOK = (
@@ -75,7 +90,8 @@ _HOOK = (
     r"|chat\.googleapis\.com/v1/spaces/\w+/messages\?key=[\w\-]+&token=?)/?"
 )
 _SIGNED = (
-    r"[?&;](?:amp;)?(?:sig|signature|x-amz-(?:signature|security-token|credential)|x-goog-(?:signature|credential)"
+    rf"[?&;](?:amp;)?(?!(?:{'|'.join(sorted(filter(str.isascii, OPEN_MODIFIERS)))})[_-])"
+    r"(?:sig|signature|x-amz-(?:signature|security-token|credential)|x-goog-(?:signature|credential)"
     r"|(?:[a-z]{1,20}[_-])?token|(?:[a-z]{1,20}[_-])?(?:api)?[_-]?key|apikey|awsaccesskeyid|client[_-]?secret|secret"
     r"|auth|code|sharedaccesskey)="
 )
@@ -92,7 +108,7 @@ _COOKIE = (
     r"[\"']?\s?(?:=|:\s|\bis\b\s)\s?[\"'`]?"
 )
 _TOTP = (
-    r"(?:totp|2fa|otp|mfa|authenticator)[\w\- ]{0,24}?(?:secret|seed|key|setup key)?[\w ()]{0,24}?(?:is|:|=)"
+    r"(?:totp|2fa|otp|mfa|authenticator)[\w\- ]{0,24}?(?:secret|seed|key|setup key)?[\w ()]{0,24}?(?:is|:|=|\s)"
     r"\s{0,3}[\"'`]?(?P<v>(?:[A-Z2-7]{4}[ \-]){3,15}[A-Z2-7]{2,4}|[A-Z2-7]{16,64}|(?:[a-z2-7]{4} ){3,15}[a-z2-7]{2,4})"
     r"(?![A-Za-z0-9])"
 )
@@ -206,8 +222,8 @@ STRUCTURES: tuple[Structure, ...] = (
     Structure(
         "password",
         ("pwd=", "password="),
-        r"(?:^|[;\"'\s])(?:pwd|password)\s?=\s?(?P<v>[^;\s\"'][^;\"'\n]{0,100}?)(?=;|[\"']|$)",
-        _any,
+        r"(?:^|[;\"'\s])(?:pwd|password)\s?=\s?(?P<v>[^;\s\"'][^;\"'\n]{0,100}?)(?=;|[\"']|$|\s\w{1,30}=)",
+        lambda value: _any(value.rstrip(",)")),
         "ODBC and ADO.NET connection strings",
     ),
     Structure(
@@ -251,7 +267,7 @@ STRUCTURES: tuple[Structure, ...] = (
         "otp-secret",
         ("totp", "2fa", "otp ", "otp:", "otp_", "authenticator", "mfa"),
         _TOTP,
-        _always,
+        lambda value: any(map(str.isdigit, value)) or value.isupper(),
         "RFC 4648 base32, as authenticator apps show it",
     ),
     Structure(
@@ -263,7 +279,7 @@ STRUCTURES: tuple[Structure, ...] = (
     ),
     Structure(
         "command-password",
-        (" -p", " --p", " -a ", " -w ", "/p:"),
+        (" -p", " --p", " -a ", " -w ", " -k ", "/p:", "rclone obscure"),
         _COMMAND + _QUOTED,
         _any,
         "sshpass(1), mysql(1), docker-login(1), az(1), redis-cli, ldapsearch(1), zip(1), sqlcmd",
@@ -314,6 +330,69 @@ STRUCTURES: tuple[Structure, ...] = (
         r"(?:^|[\s`\"'])[\w.*\-]{1,100}:(?:\d{2,5}|\*):[\w*.\-]{1,60}:[\w*.\-]{1,60}:(?P<v>[^\s\"'`]{3,100})",
         _any,
         "PostgreSQL: the password file",
+    ),
+    Structure(
+        "password",
+        ("identified by", "identified with"),
+        r"identified(?:\s+with\s+\S{1,40})?\s+by\s+(?:password\s+)?(?:\"(?P<v>[^\"\n]{3,120})\"|'(?P<v2>[^'\n]{3,120})')",
+        _any,
+        "MySQL and Oracle manuals: CREATE USER",
+    ),
+    Structure(
+        "password",
+        ("requirepass", "masterauth"),
+        r"(?:requirepass|masterauth)[ \t=:\"']{1,3}(?P<v>[^\s\"']{4,200})",
+        _chosen,
+        "redis.io: configuration file",
+    ),
+    Structure(
+        "password",
+        ("root:", "admin:", "root /", "admin /", "root/", "admin/"),
+        r"(?<![\w./:@\-])(?:root|admin|administrator)\s?[:/]\s?(?P<v>[^\s\"'`,;:/(){}<>]{6,60})",
+        _chosen,
+        "how people write down a login",
+    ),
+    Structure(
+        "password",
+        ("@",),
+        r"@[\w\-]{1,40}(?:\.[\w\-]{1,40}){0,3}\.[a-z]{2,12}(?:\s/\s|:\s?)(?P<v>[^\s\"'`,;:/(){}<>]{6,60})(?=[,;.)]?(?:\s|$))",
+        _chosen,
+        "how people write down a login: address and password",
+    ),
+    Structure(
+        "password",
+        ("@",),
+        r"(?<!\S)[\w.\-]{1,40}:(?P<v>[^\s@:/\"'`]{6,80})@[\w\-]{1,60}(?:\.[\w\-]{1,60}){1,5}(?![\w@])",
+        _chosen,
+        "a URL's user information without its scheme: sftp user:password@host",
+    ),
+    Structure(
+        "password",
+        ("log in as", "login as", "logged in as", "sign in as"),
+        r"in as \S{1,40} (?:with|using) [\"'`]?(?P<v>[^\s\"'`,;]{8,60})",
+        _chosen,
+        "how people write down a login",
+    ),
+    Structure(
+        "password",
+        ("getconnection(",),
+        r"getConnection\([^\n]{1,200},\s?[\"'](?P<v>[^\"'\n]{4,120})[\"']\)",
+        _any,
+        "Java SE documentation: DriverManager.getConnection(url, user, password)",
+    ),
+    Structure(
+        "password",
+        ("wifi:",),
+        r"WIFI:[^\n]{0,100}?P:(?P<v>[^;\n]{4,63});",
+        _any,
+        "the text of a QR code for a wireless network",
+    ),
+    Structure(
+        "command-password",
+        ("sudo -s",),
+        r"echo\s[\"']?(?P<v>[^\s\"'|]{3,80})[\"']?\s?\|\s?sudo -S",
+        _any,
+        "sudo(8): -S reads the password from standard input",
     ),
     Structure(
         "password-hash",

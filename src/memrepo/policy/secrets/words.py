@@ -21,6 +21,9 @@ PASSWORD_WORDS: dict[str, str] = {
     "passphrase": "en",
     "passcode": "en",
     "pass phrase": "en",
+    "community string": "en",
+    "snmp community": "en",
+    "psk": "en, Wi-Fi",
     "pwd": "en",
     "passwort": "de",
     "kennwort": "de",
@@ -105,6 +108,7 @@ CODE_WORDS: dict[str, str] = {
 # Words after which "name / password" may stand, and the password word that is too common to stand alone.
 PAIR_WORDS = ("pass", "pw", "user", "login", "credentials", "creds", "zugangsdaten")
 SEED_WORDS = ("phrase", "mnemonic", "seed")
+WIFI_WORDS = ("ssid", "wifi", "wi-fi", "wlan")
 
 # Names of a machine-made secret, as single words (camelCase and snake_case are split first). Word -> kind.
 SECRET_WORDS: dict[str, str] = {
@@ -229,6 +233,7 @@ OPEN_MODIFIERS = word_set(
     """
     public pub publishable primary foreign partition sort cache idempotency natural composite unique surrogate
     gpg pgp recv bucket schema sequence object map dictionary dict hash hot row column index idx lookup routing
+    busting clustering invalidation verify verifying verification resume resumption continue
     message kafka group cursor page pagination continuation next previous sync csrf xsrf change field json yaml
     config configuration translation i18n issue jira project ticket feature flag arrow function shift control
     enter escape tab hotkey keyboard answer room house car kms customer managed cmk host known deploy anti
@@ -262,7 +267,8 @@ OTHER_HEADS = word_set(
     takeaways insight insights metric metrics point points result results question questions feature features
     decision decisions stakeholder stakeholders difference differences contact contacts date dates person
     account accounts findings idea ideas lime west largo figure performance indicator indicators classification
-    distribution embedding embeddings economy sale vocabulary per
+    distribution embedding embeddings economy sale vocabulary per regex regexp pattern patterns encryption hashing
+    hasher work color colour
     """
 )
 
@@ -273,7 +279,7 @@ OPEN_HEADS = word_set(
     commit commits committed sha hash hashes hashed checksum checksums digest digests md crc revision rev ref
     refs merge merged cherry picked fixup bisect fingerprint thumbprint integrity uuid guid id ids identifier
     trace span traceparent correlation etag txid tx prüfsumme хеш коммит srcrev backport reverted nonce salt
-    parent
+    parent kid jwks
     """
 )
 OPEN_LABELS = OPEN_HEADS | word_set(
@@ -287,7 +293,7 @@ OPEN_LABELS = OPEN_HEADS | word_set(
     snapshot volume instance node pod cluster arn ami vpc subnet sg zone region block transaction transactions
     txn address wallet contract iv multihash cid ipfs model models vorgang bestellung rechnung suma somme pedido
     factura facture commande public publishable pubkey cert certificate serialnumber dedupe lockfile resource
-    recording video playlist calendar spreadsheet sheet drive
+    recording video playlist calendar spreadsheet sheet drive pub
     """
 )
 OPEN_LABEL_PARTS = ("提交", "哈希", "校验", "订单", "コミット", "ハッシュ", "チェックサム", "注文", "커밋", "해시")
@@ -323,7 +329,8 @@ PLAIN_WORDS = word_set(
     from for with without via as to of under over per and or but if when while until because so than between
     within inside outside above below after before every each any all some most more less about up down out off
     again already yet soon once twice daily weekly monthly yearly what where who how why which whose whatever
-    unchanged important bcrypt argon2 scrypt pbkdf2 sha256 md5 utf-8 string str text bytes int integer number
+    unchanged active usable live important
+    bcrypt argon2 scrypt pbkdf2 sha256 md5 utf-8 string str text bytes int integer number
     bool boolean object array list map dict char varchar secretstr none null nil undefined true false yes todo
     tbd n/a na see ask contact use check must should can cannot could will would may might shall has have had do
     does did be been being is are was were gets got getting goes going needs need password passwords passwd
