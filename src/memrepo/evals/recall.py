@@ -71,26 +71,18 @@ def measure_recall(data: Path, *, methods: Sequence[str] = ("lexical", "semantic
     Errors: NotFound without the files, InvalidInput with file and line. Changes: a temporary folder, gone afterwards.
     """
     facts, questions = _read_facts(data), _read_questions(data)
+    for conversation in [*questions] or [""]:
+        if conversation not in facts:
+            what = f"no facts for conversation {conversation}" if conversation else "no question that a fact covers"
+            raise InvalidInput(f"{data} holds {what}", file=str(data), hint="check both files of the set")
     rows: list[RecallRow] = []
     for method in methods:
-        embedder = None
-        if method == "semantic":
-            embedder = find_embedder()
-            if embedder is None:
-                continue
-        parts = [
-            _measure(conversation, facts[conversation], asked, embedder) for conversation, asked in questions.items()
-        ]
-        for conversation, scores, times in [*parts, _merge(parts)]:
-            held = [facts[conversation]] if conversation in facts else list(facts.values())
-            means = tuple(round(sum(column) / len(column), 4) for column in zip(*scores, strict=True))
-            ordered = sorted(times)
-            middle, high = ordered[len(ordered) // 2], ordered[int(len(ordered) * 0.95)]
-            rows.append(
-                RecallRow(
-                    method, conversation, sum(map(len, held)), len(scores), means, round(middle, 3), round(high, 3)
-                )
-            )
+        embedder = find_embedder() if method == "semantic" else None
+        if method == "semantic" and embedder is None:
+            continue
+        parts = [_measure(name, facts[name], asked, embedder) for name, asked in questions.items()]
+        rows += [_row(method, part, len(facts[part[0]])) for part in parts]
+        rows.append(_row(method, _merge(parts), sum(len(facts[name]) for name in questions)))
     return tuple(rows)
 
 
@@ -119,6 +111,14 @@ def _measure(
                 times.append(took_ms)
         lane.close()
     return conversation, scores, times
+
+
+def _row(method: str, part: _Part, fact_count: int) -> RecallRow:
+    conversation, scores, times = part
+    means = tuple(round(sum(column) / len(column), 4) for column in zip(*scores, strict=True))
+    ordered = sorted(times)
+    median_ms, p95_ms = (round(ordered[int(len(ordered) * share)], 3) for share in (0.5, 0.95))
+    return RecallRow(method, conversation, fact_count, len(scores), means, median_ms, p95_ms)
 
 
 def _merge(parts: Sequence[_Part]) -> _Part:
@@ -160,7 +160,7 @@ def _read_questions(data: Path) -> dict[str, list[_Question]]:
 
 def _read_rows(place: Path, keys: Sequence[str]) -> Iterator[dict[str, Any]]:
     try:
-        lines = place.read_text(encoding="utf-8").splitlines()
+        lines = place.read_text(encoding="utf-8").removesuffix("\n").split("\n")
     except FileNotFoundError as error:
         hint = "name a folder with facts.jsonl and questions.jsonl"
         raise NotFound(f"there is no {place}", hint=hint, what="measured set", name=str(place)) from error
@@ -180,4 +180,7 @@ def _read_day(text: str) -> str:
     day = _DAY.search(text)
     if day is None or day[2].lower() not in MONTHS:
         return ""
-    return dt.date(int(day[3]), MONTHS.index(day[2].lower()) + 1, int(day[1])).isoformat()
+    try:
+        return dt.date(int(day[3]), MONTHS.index(day[2].lower()) + 1, int(day[1])).isoformat()
+    except ValueError:
+        return ""

@@ -44,6 +44,7 @@ _CHUNK_BYTES = 1 << 20
 _LOADS = 5
 _SPLIT = "\x1f"
 _FILES_LIMIT = 1_000_000
+_LINES_LIMIT = 10_000_000
 _DISK_REFUSAL = re.compile(r"\(os error (\d+)\)")
 _CANNOT_WRITE = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT})
 
@@ -95,24 +96,19 @@ class Engine:
         self._index = self._searcher = None
         self._counts = {}
 
-    def count(self, term: str, stale: Collection[str]) -> int:
-        """How many lines hold the term, those of stale files left out."""
+    def count(self, term: str) -> int:
+        """How many lines hold the term."""
         found = self._counts.get(term)
         if found is None:
             field = _field_of(term)
             with _faults():
-                if not self.has_deletions and not stale:
-                    found = self._open_searcher().doc_freq(field, term)
+                if self.has_deletions:  # tantivy's own count includes what was deleted
+                    result: Any = self._open_searcher().search(self._term(field, term), limit=1, count=True)
+                    found = int(result.count)  # its stub has no `count`
                 else:
-                    query = self._without(self._term(field, term), stale)
-                    result: Any = self._open_searcher().search(query, limit=1, count=True)  # its stub has no `count`
-                    found = int(result.count)
+                    found = self._open_searcher().doc_freq(field, term)
             self._counts[term] = found
         return found
-
-    def forget_counts(self) -> None:
-        """To be called when the set of stale files changed."""
-        self._counts = {}
 
     def expand(self, prefix: str, limit: int) -> Sequence[tuple[str, int]]:
         """Terms with the prefix and about how many lines hold them, most frequent first."""
@@ -132,6 +128,20 @@ class Engine:
         with _faults():
             hits = searcher.search(query, limit=limit, count=False).hits
             return [(score, _line_of(_body(searcher, address))) for score, address in hits]
+
+    def iter_lines(self, paths: Collection[str]) -> Iterator[Line]:
+        """The lines of some files."""
+        import tantivy
+
+        if not paths:
+            return
+        of_files = tantivy.Query.term_set_query(self._schema, _FILE, sorted(paths))
+        both = [of_files, self._term(_SORT, _LINE_SORT)]
+        query = tantivy.Query.boolean_query([(tantivy.Occur.Must, part) for part in both])
+        with _faults():
+            searcher = self._open_searcher()
+            for _, address in searcher.search(query, limit=_LINES_LIMIT, count=False).hits:
+                yield _line_of(_body(searcher, address))
 
     def find_line(self, path: str, number: int) -> Line | None:
         """The line of that file and number, or None."""

@@ -259,19 +259,22 @@ def _matched(line: Line, plan: _Plan, labels: Mapping[str, str], prefix: str) ->
 class LineCorpus:
     """Lines in memory as a corpus. Reads every line for every question: for few lines, or when there is no index."""
 
-    __slots__ = ("_counts", "_lines", "line_count", "word_count")
+    __slots__ = ("_counts", "_extras", "_lines", "_words", "line_count", "word_count")
 
     def __init__(self, lines: Sequence[Line]) -> None:
         self._lines = lines
+        self._words = [line.words for line in lines]
+        self._extras = [line.extras for line in lines]
         self._counts: dict[str, int] = {}
         self.line_count = len(lines)
-        self.word_count = sum(line.words.count("  ") + 1 for line in lines)
+        self.word_count = sum(words.count("  ") + 1 for words in self._words)
 
     def count(self, term: str) -> int:
         found = self._counts.get(term)
         if found is None:
             needle = _needle(term)
-            found = self._counts[term] = sum(_holds(line, needle) for line in self._lines)
+            texts = self._extras if term[0] in _MARKS else self._words
+            found = self._counts[term] = sum([needle in text for text in texts])
         return found
 
     def expand(self, prefix: str, limit: int) -> Sequence[str]:

@@ -231,7 +231,6 @@ class RepoIndex:
             if self._engine is None:
                 self._corpus = fresh
             else:
-                self._engine.forget_counts()
                 self._corpus = _JoinedCorpus(self._engine, self._changes.stale, fresh)
             self._generation = self._changes.generation
         return self._corpus
@@ -430,18 +429,19 @@ class RepoIndex:
 class _JoinedCorpus:
     """The index without its stale files, and the lines read since, as one corpus."""
 
-    __slots__ = ("_engine", "_fresh", "_stale", "line_count", "word_count")
+    __slots__ = ("_engine", "_fresh", "_old", "_stale", "line_count", "word_count")
 
     def __init__(self, engine: Engine, stale: frozenset[RepoPath], fresh: LineCorpus) -> None:
         kept = [record for path, record in engine.records.items() if path not in stale]
         self._engine = engine
         self._stale = stale
+        self._old = LineCorpus(list(engine.iter_lines(stale)))
         self._fresh = fresh
         self.line_count = sum(record.line_count for record in kept) + fresh.line_count
         self.word_count = sum(record.word_count for record in kept) + fresh.word_count
 
     def count(self, term: str) -> int:
-        return self._engine.count(term, self._stale) + self._fresh.count(term)
+        return self._engine.count(term) - self._old.count(term) + self._fresh.count(term)
 
     def expand(self, prefix: str, limit: int) -> Sequence[str]:
         found = {term for term, _ in self._engine.expand(prefix, limit)}
