@@ -331,9 +331,9 @@ class WriteSession:
         return True
 
     def _commit_changed(self, record: JournalRecord) -> CommitId | None:
-        """Commits what git sees changed of a record's files, and nothing else that may be staged."""
+        """Commits the files that are as the record wants them; one that was edited since is a hand edit."""
         assert self._git is not None  # noqa: S101 - the caller looked
-        ours = {change.path for change in record.changes}
+        ours = {change.path for change in record.changes if self.read(change.path).data == change.data}
         changed = [entry for entry in self._git.status().entries if entry.path in ours]
         if not changed:
             return None

@@ -157,6 +157,7 @@ def test_an_edit_after_a_crash_wins_over_the_unfinished_write(memory: Memory) ->
     later = memory.reopen_after_its_end()
     assert later.say("Drinks water").status is WriteStatus.WRITTEN
     assert later.texts("me.md") == ["Likes tea", "Plays the cello", "Drinks water"]
+    assert later.subjects()[:2] == ["Remember preference: Drinks water", "Hand edits"]
     assert porcelain(memory.root) == []
     assert not (memory.root / ".git" / JOURNAL_NAME).exists()
 
