@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import select
 import signal
+import time
 import traceback
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -63,3 +67,22 @@ class Child:
         """kill -9, and wait until it is gone."""
         os.kill(self.pid, signal.SIGKILL)
         assert self.wait() == -signal.SIGKILL
+
+
+def wait_for_index_threads(*, most_s: float = 5.0) -> None:
+    """Waits until the threads are gone that watch closed search indexes (they look up twice a second).
+
+    A fork would copy what they hold, and nobody in the child would let go of it. Where the system does not tell, it
+    does not wait.
+    """
+    gc.collect()
+    until = time.monotonic() + most_s
+    while time.monotonic() < until and any(map(_is_index_thread, Path("/proc/self/task").glob("*/comm"))):
+        select.select([], [], [], 0.02)
+
+
+def _is_index_thread(name: Path) -> bool:
+    try:
+        return name.read_text("utf-8").startswith("thread-tantivy")
+    except OSError:
+        return False  # it ended meanwhile

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.kit.forked import Child, gates
+from tests.kit.forked import Child, gates, wait_for_index_threads
 from tests.kit.recalling import ask, cache_files, put, scan, seen, texts
 
 from memrepo.index import changes as changes_module
@@ -23,8 +23,16 @@ if TYPE_CHECKING:
 
 pytest.importorskip("tantivy")
 
+pytestmark = pytest.mark.usefixtures("alone")
+
 LINES = 12
 ROUNDS = 25
+
+
+@pytest.fixture
+def alone() -> None:
+    """No native thread of an index that another test closed."""
+    wait_for_index_threads()
 
 
 def open_small(root: Path, cache: Path) -> RepoIndex:
@@ -45,6 +53,17 @@ def states_in(answer: Answer) -> list[str]:
     return [text.split()[1] for text in texts(answer)]
 
 
+def check_whole(answer: Answer) -> None:
+    """Each file is there, with all of its lines, and in one state."""
+    per_file: dict[str, list[str]] = {}
+    for hit in answer.found:
+        per_file.setdefault(hit.path, []).append(hit.entry.text.split()[1])
+    assert sorted(per_file) == ["a.md", "b.md", "c.md"]
+    for states in per_file.values():
+        assert len(states) == LINES
+        assert len(set(states)) == 1
+
+
 def test_two_searchers_see_only_whole_states_while_a_third_writes(tmp_path: Path) -> None:
     root, cache = tmp_path / "root", tmp_path / "cache"
     for name in ("a.md", "b.md", "c.md"):
@@ -53,19 +72,13 @@ def test_two_searchers_see_only_whole_states_while_a_third_writes(tmp_path: Path
     with gates(3) as (ready, go, done):
 
         def search() -> int:
-            with open_small(root, cache) as index:
-                ready.open_for()
-                go.wait()
-                for _ in range(ROUNDS):
-                    answer = ask(index, "kayak", limit=100)
-                    per_file: dict[str, list[str]] = {}
-                    for hit in answer.found:
-                        per_file.setdefault(hit.path, []).append(hit.entry.text.split()[1])
-                    # Each file is there, whole, and in one state.
-                    assert sorted(per_file) == ["a.md", "b.md", "c.md"]
-                    for seen_states in per_file.values():
-                        assert len(seen_states) == LINES
-                        assert len(set(seen_states)) == 1
+            ready.open_for()
+            go.wait()
+            try:
+                with open_small(root, cache) as index:
+                    for _ in range(ROUNDS):
+                        check_whole(ask(index, "kayak", limit=100))
+            finally:
                 done.open_for()
             return 0
 
@@ -74,9 +87,9 @@ def test_two_searchers_see_only_whole_states_while_a_third_writes(tmp_path: Path
         def write() -> int:
             os.set_blocking(done._read, False)
             finished, number = 0, 0
+            ready.open_for()
+            go.wait()
             with open_small(root, cache) as index:
-                ready.open_for()
-                go.wait()
                 while finished < 2 and number < 5_000:
                     number += 1
                     put_whole(root, ("a.md", "b.md", "c.md")[number % 3], state(number))
@@ -142,8 +155,11 @@ def test_a_process_killed_while_it_writes_holds_up_nobody(tmp_path: Path) -> Non
                 reached.open_for()
                 never.wait()
 
-            with open_small(root, cache) as index:
-                index.refresh(progress=stop)
+            try:
+                with open_small(root, cache) as index:
+                    index.refresh(progress=stop)
+            finally:
+                reached.open_for()
             return 0
 
         child = Child(write)
@@ -165,16 +181,19 @@ def test_a_purge_while_another_process_searches_changes_no_answer(tmp_path: Path
     for number in range(8):
         put(root, f"f{number}.md", state(number))
     truth = scan(root, "kayak state3", limit=20)
-    with open_small(root, cache) as other:
-        other.refresh()
+    with gates(1) as (go,):
 
         def search() -> int:
+            go.wait()
             with open_small(root, cache) as index:
                 return 0 if all(seen(ask(index, "kayak state3", limit=20)) == truth for _ in range(10)) else 1
 
         child = Child(search)
-        for _ in range(10):
-            other.purge()
+        with open_small(root, cache) as other:
+            other.refresh()
+            go.open_for()
+            for _ in range(10):
+                other.purge()
         assert child.wait() == 0
 
 
