@@ -18,7 +18,7 @@ RepoPath = NewType("RepoPath", str)
 """A path inside the memory root, checked: relative, `/` between parts, no `..`, no `.git`, no reserved name."""
 
 ContentHash = NewType("ContentHash", str)
-"""64 hex digits: SHA-256 of an entry's normalized text (DESIGN 2)."""
+"""64 hex digits: SHA-256 of an entry's normalized text (docs/format.md)."""
 
 CommitId = NewType("CommitId", str)
 """40 hex digits."""
@@ -159,7 +159,7 @@ class Entry:
 
     @property
     def by(self) -> Author:
-        """Who said it. Anything but `agent` counts as the user's (DESIGN 1)."""
+        """Who said it. Anything but `agent` counts as the user's (docs/format.md)."""
         return Author.AGENT if self.value("by") == Author.AGENT else Author.USER
 
 
@@ -318,7 +318,7 @@ class ContextBlock:
 
 @dataclass(frozen=True, slots=True)
 class Locations:
-    """The three folders outside the repo (DESIGN 1)."""
+    """The three folders outside the repo."""
 
     config: Path
     data: Path

@@ -162,7 +162,7 @@ def parse_status(
 
 
 def classify(work_tree: WorkTree, memory_branch: str) -> WorkTreeVerdict:
-    """Decides whether a write may follow: clean, hand edits to take in first, or blocked (DESIGN 4).
+    """Decides whether a write may follow: clean, hand edits to take in first, or blocked (docs/invariants.md).
 
     The order is that of the remedies: while a lock stands nothing else can be mended, and during a rebase HEAD is
     detached and paths are unmerged, so the operation is what the user must hear about.
