@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, NewType
+from typing import TYPE_CHECKING, NewType, Self, TypedDict
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -196,6 +196,11 @@ class TaskContext:
     sender_ref: str | None = None
     user_confirmed: bool = False
 
+    @classmethod
+    def for_user(cls, *, workspace: Workspace | None = None, origin: Origin = Origin.CLI) -> Self:
+        """The task of the user's own hand: what is written is their word. Never for what an agent decided to write."""
+        return cls(actor=Actor.USER, origin=origin, taint=Taint.CLEAN, workspace=workspace)
+
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
@@ -217,6 +222,22 @@ class Candidate:
     explicit: bool = False
     private: bool = False
     workspace: Workspace | None = None
+
+
+class CandidateFields(TypedDict, total=False):
+    """The fields of a Candidate but its text, as keyword arguments."""
+
+    kind: Kind
+    scope: Scope
+    subject: str | None
+    pin: bool
+    source: str | None
+    added: dt.date | None
+    claims_user: bool
+    quote: str | None
+    explicit: bool
+    private: bool
+    workspace: Workspace | None
 
 
 @dataclass(frozen=True, slots=True)

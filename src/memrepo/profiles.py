@@ -21,6 +21,7 @@ DEFAULT_PROFILE = "default"
 DEFAULT_FOLDER = "CoWork Memory"
 SETTINGS_NAME = "settings.toml"
 STORE_NAME = "private.sqlite3"
+SESSIONS_NAME = "sessions"
 _PROFILES_FOLDER = "profiles"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -58,3 +59,9 @@ def find_settings_file(locations: Locations, profile: str) -> Path:
 def make_store_url(locations: Locations, profile: str) -> str:
     """The place of a profile's private store when the settings name none."""
     return f"sqlite:///{find_profile_folder(locations, profile) / STORE_NAME}"
+
+
+def find_sessions_folder(locations: Locations, profile: str) -> Path:
+    """Where a profile keeps what is known of its agents' sessions; the default one's stand alone in the data folder."""
+    own = locations.data if profile == DEFAULT_PROFILE else find_profile_folder(locations, profile)
+    return own / SESSIONS_NAME

@@ -25,7 +25,7 @@ from memrepo.model import (
 )
 from memrepo.policy.redaction import redact
 from memrepo.policy.screen import find_low_salience, has_no_memory
-from memrepo.policy.writing import Destination, Route, decide_route
+from memrepo.policy.writing import Destination, Route, decide_route, has_quote
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -96,7 +96,7 @@ def accept(
             hint="name it: --workspace DIR (or ID), or use --scope global",
             key="workspace",
         )
-    route = decide_route(candidate, task)
+    route = decide_route(_with_known_quote(candidate, task), task)
     if route.destination is Destination.NOWHERE:
         return _skip(route.reason or Reason.MEMORY_DISABLED, route.detail, kinds)
     subject, subject_kinds = _clean_key(candidate.subject, SUBJECT_LIMIT_CHARS)
@@ -111,6 +111,13 @@ def accept(
         detail = "not pinned: only what the user said goes to MEMORY.md"
     redactions = tuple(dict.fromkeys((*kinds, *subject_kinds, *source_kinds)))
     return Accepted(clean, Fact(text, _meta(clean, route), redactions, detail), route)
+
+
+def _with_known_quote(candidate: Candidate, task: TaskContext) -> Candidate:
+    """What a user said is recorded without its secrets; a quote that has them is looked up without them too."""
+    if not candidate.quote or has_quote(candidate.quote, task.user_messages):
+        return candidate
+    return replace(candidate, quote=redact(candidate.quote).text)
 
 
 def _meta(candidate: Candidate, route: Route) -> tuple[tuple[str, str], ...]:
