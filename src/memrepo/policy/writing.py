@@ -27,6 +27,7 @@ from memrepo.model import (
 QUOTE_MINIMUM_CHARS = 8
 
 _SPACES = re.compile(r"\s+")
+_REMOVED_SECRET = re.compile(r"\[redacted [a-z0-9-]{2,40}\]")
 
 
 class Destination(StrEnum):
@@ -69,9 +70,13 @@ def decide_author(candidate: Candidate, task: TaskContext) -> Author:
 
 
 def has_quote(quote: str, messages: tuple[str, ...]) -> bool:
-    """Tells whether the quote (8 characters or more) stands in one message, whatever its case and white space."""
+    """Tells whether the quote (8 characters or more) stands in one message, whatever its case and white space.
+
+    What stands for a removed secret is nobody's words and does not count.
+    """
     wanted = _fold(quote)
-    return len(wanted) >= QUOTE_MINIMUM_CHARS and any(wanted in _fold(message) for message in messages)
+    words = _REMOVED_SECRET.sub("", wanted).strip()
+    return len(words) >= QUOTE_MINIMUM_CHARS and any(wanted in _fold(message) for message in messages)
 
 
 def decide_route(candidate: Candidate, task: TaskContext) -> Route:
