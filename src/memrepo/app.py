@@ -1,10 +1,11 @@
 """MemoryRepo: the library's front door. It wires the parts of one memory repo and holds no rule of its own.
 
-    with MemoryRepo.open(locations=find_locations()) as repo:
-        repo.service.remember(Candidate("Prefers tabs"), TaskContext(...))
+    with MemoryRepo.open() as repo:
+        repo.remember("Prefers tabs", TaskContext.for_user())
 
 Each part is made when it is first asked for, so that listing files loads neither git, nor the private store, nor the
-settings' schema. Where the folder may be is decided by `files.roots`, what the settings mean by `settings`.
+settings' schema. What only reads is in `reader`. Where the folder may be is decided by `files.roots`, what the settings
+mean by `settings`.
 """
 
 from __future__ import annotations
@@ -16,36 +17,45 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, Unpack
 
-from memrepo.errors import NotFound, Refused
-from memrepo.files.atomic import read_file
-from memrepo.files.paths import list_markdown
-from memrepo.model import MEMORY_FILE, Actor, Origin
-from memrepo.profiles import DEFAULT_PROFILE, check_profile, find_default_root, find_settings_file, make_store_url
+from memrepo.errors import NotFound
+from memrepo.files.paths import check_repo_path
+from memrepo.model import MEMORY_FILE, Origin
+from memrepo.profiles import (
+    DEFAULT_PROFILE,
+    check_profile,
+    find_default_root,
+    find_sessions_folder,
+    find_settings_file,
+)
+from memrepo.reader import MemoryReader
 from memrepo.settings_file import read_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from memrepo.context import ContextBuilder
     from memrepo.git.client import GitClient
     from memrepo.health import HealthRow, Patient
     from memrepo.history import CompactResult, History
-    from memrepo.index.repo_index import Progress, RepoIndex
-    from memrepo.lines import GrepAnswer, ShownLine
-    from memrepo.model import ContextBlock, EntryFilter, Locations, Ref, RepoPath, TaskContext, Workspace
-    from memrepo.policy.access import AccessDecision, Operation
-    from memrepo.policy.injection import Decision
-    from memrepo.reading import LocatedEntry
-    from memrepo.recall import RecallResult, RepoLane
+    from memrepo.model import (
+        Candidate,
+        CandidateFields,
+        ContentHash,
+        Locations,
+        Ref,
+        RepoPath,
+        TaskContext,
+        Workspace,
+        WriteResult,
+    )
     from memrepo.service import MemoryRepoService
+    from memrepo.sessions import Caller, SessionLedger
     from memrepo.settings import Settings
-    from memrepo.store.opener import StoreOpener
     from memrepo.writer import Writer
 
 
-class MemoryRepo:
+class MemoryRepo(MemoryReader):
     """One memory repo of one profile, opened. Use it as a context manager, or call `close`."""
 
     def __init__(
@@ -59,13 +69,8 @@ class MemoryRepo:
         read_only: bool,
         clock: Callable[[], dt.datetime],
     ) -> None:
-        self.root = root
-        self.settings = settings
-        self.locations = locations
-        self.profile = profile
+        super().__init__(root, settings=settings, locations=locations, profile=profile, home=home)
         self.was_created = False
-        self._repo_lane: RepoLane | None = None
-        self._home = home
         self._read_only = read_only
         self._clock = clock
 
@@ -73,7 +78,7 @@ class MemoryRepo:
     def open(
         cls,
         *,
-        locations: Locations,
+        locations: Locations | None = None,
         home: Path | None = None,
         profile: str = DEFAULT_PROFILE,
         path: Path | None = None,
@@ -86,10 +91,16 @@ class MemoryRepo:
         """Opens the memory repo at `path`, else where the settings say, else at the profile's own place.
 
         `create` makes it when the folder is missing or empty; otherwise that is NotFound, unless `may_be_missing`
-        (`memrepo doctor` looks at what is not there). `clock` tells the time with its zone; an entry gets its day.
+        (`memrepo doctor` looks at what is not there). Without `locations` settings, store and cache are where this
+        system keeps such things; `find_locations(FOLDER)` puts them under one folder, as MEMREPO_HOME does for the
+        program. `clock` tells the time with its zone; an entry gets its day.
         Errors: SettingsError, PathRefused, NotFound, DiskFault, GitFailed. Changes: nothing but a new repo.
         """
         home = Path.home() if home is None else home
+        if locations is None:
+            from memrepo.locations import find_locations
+
+            locations = find_locations(None)
         settings = read_settings(find_settings_file(locations, check_profile(profile)), cache=locations.cache)
         root = check_root(
             path or settings.path or find_default_root(locations, home, profile),
@@ -136,10 +147,7 @@ class MemoryRepo:
         is_done = service.close() if service is not None else True
         if service is not None and is_done:
             self._pack_history()
-        if self._repo_lane is not None:
-            self._repo_lane.close()
-        if "store" in self.__dict__:
-            self.store.close()
+        self.close_reading()
         return is_done
 
     def _pack_history(self) -> None:
@@ -159,13 +167,6 @@ class MemoryRepo:
     def has_git_program(self) -> bool:
         """Whether git is there at all."""
         return _has_git_program(self.root)
-
-    @cached_property
-    def store(self) -> StoreOpener:
-        """What never goes to the repo, or not yet; opened when it is needed."""
-        from memrepo.store.opener import StoreOpener
-
-        return StoreOpener(self.settings.store_url or make_store_url(self.locations, self.profile))
 
     @cached_property
     def service(self) -> MemoryRepoService:
@@ -212,65 +213,36 @@ class MemoryRepo:
         self.purge_index()
         return replace(result, checked=(*result.checked, "search index (emptied)"))
 
-    # Searching
+    # Writing: `service` holds the rules
 
-    def recall(
-        self,
-        query: str,
-        task: TaskContext,
-        *,
-        scopes: Collection[str] | None = None,
-        limit: int = 10,
-        detail: str = "line",
-        progress: Callable[[Progress], None] | None = None,
-    ) -> RecallResult:
-        """The entries that answer a query, best first, with why. Errors: InvalidInput.
+    def remember(self, fact: str | Candidate, task: TaskContext, **fields: Unpack[CandidateFields]) -> WriteResult:
+        """Writes one fact, given as its text and the fields of a Candidate, or as a Candidate; says what became of it.
 
-        An agent sees nothing where its memory layer is off. Changes: at most the index in the cache, and a count.
+        Errors: DiskFault, GitFailed, StoreFault; what a rule turns away is a result, not an error.
         """
-        from memrepo.recall import DEFAULT_SCOPES, Detail, make_store_lanes, open_repo_lane, recall
+        from memrepo.model import Candidate
 
-        if self._repo_lane is None:
-            self._repo_lane = open_repo_lane(self.root, self.locations.cache, progress=progress)
-        result = recall(
-            query,
-            task=task,
-            lanes=(self._repo_lane, *make_store_lanes(self.store.find)),
-            is_memory_on=task.actor is Actor.USER or self.decide_injection(task).is_allowed,
-            scopes=DEFAULT_SCOPES if scopes is None else scopes,
-            limit=limit,
-            detail=Detail(detail),
-        )
-        self._record_read(task, "recall", len(result.hits))
-        return result
+        if isinstance(fact, str):
+            fact = Candidate(fact, **fields)
+        elif fields:
+            fact = replace(fact, **fields)
+        return self.service.remember(fact, task)
 
-    def open_index(self) -> RepoIndex:
-        """The search index of this root: `status`, `rebuild`, `purge`."""
-        from memrepo.recall import open_index
+    def edit(
+        self, ref: Ref | str, text: str, task: TaskContext, *, expect_hash: ContentHash | None = None
+    ) -> WriteResult:
+        """Puts a new text in the place of an entry's. Errors: those of `MemoryRepoService.edit`, InvalidInput."""
+        return self.service.edit(_read_ref(ref), text, task, expect_hash=expect_hash)
 
-        return open_index(self.root, self.locations.cache)
+    def pin(self, ref: Ref | str, task: TaskContext, *, expect_hash: ContentHash | None = None) -> WriteResult:
+        """Moves an entry to MEMORY.md. Errors: those of `MemoryRepoService.pin`, InvalidInput."""
+        return self.service.pin(_read_ref(ref), task, expect_hash=expect_hash)
 
-    def purge_index(self) -> None:
-        """Removes what the cache holds of this root's texts; the next search makes it anew.
-
-        Errors: LockBusy while another process writes the index: the files have forgotten, the index has not.
-        """
-        from memrepo.errors import Busy, LockBusy
-        from memrepo.index.cache_folder import index_folder
-
-        if self._repo_lane is not None:
-            self._repo_lane.close()
-            self._repo_lane = None
-        if not index_folder(self.locations.cache, self.root).exists():
-            return
-        try:
-            with self.open_index() as index:
-                index.purge()
-        except Busy as error:
-            raise LockBusy(
-                "the entry is forgotten, but another process writes the search index, which still holds it",
-                hint="when that process is done: memrepo index rebuild",
-            ) from error
+    def move(
+        self, ref: Ref | str, target: str, task: TaskContext, *, expect_hash: ContentHash | None = None
+    ) -> WriteResult:
+        """Moves an entry to another file of the repo. Errors: those of `MemoryRepoService.move`, PathRefused."""
+        return self.service.move(_read_ref(ref), check_repo_path(target), task, expect_hash=expect_hash)
 
     # Health
 
@@ -303,120 +275,48 @@ class MemoryRepo:
             now=self._clock(),
         )
 
-    # Reading, without git, lock or store
-
-    def list_files(self) -> tuple[RepoPath, ...]:
-        """The Markdown files, sorted."""
-        return list_markdown(self.root)
-
-    def read_file(self, path: RepoPath) -> bytes | None:
-        """The bytes of a file, None when it is absent. Errors: PathRefused, TooLarge, DiskFault."""
-        return read_file(self.root, path).data
-
-    def iter_entries(self, paths: Iterable[RepoPath] | None = None) -> Iterator[LocatedEntry]:
-        """Streams entries as the files hold them now."""
-        from memrepo.reading import iter_entries
-
-        return iter_entries(self.root, paths)
-
-    def iter_matching(self, wanted: EntryFilter) -> Iterator[LocatedEntry]:
-        """Streams the entries that a filter means, as `service.forget_where` would find them."""
-        from memrepo.planning.curation import matches
-
-        for located in self.iter_entries():
-            if (wanted.path is None or located.ref.path == wanted.path) and matches(located.entry, wanted):
-                yield located
-
-    # What agents see: cleaned, redacted, and only where the task may
-
-    def decide_injection(self, task: TaskContext) -> Decision:
-        """Whether the task sees personal memory, and by which rule not."""
-        from memrepo.policy.injection import decide_injection
-
-        return decide_injection(task, is_enabled=self.settings.enabled)
-
-    def context(self, task: TaskContext, *, exclude_hashes: Collection[str] = ()) -> ContextBlock:
-        """The prompt block of a task with what its workspace knows; empty, with the reason, where memory is off.
-
-        Changes: nothing.
-        """
-        from memrepo.model import ContextBlock
-
-        decision = self.decide_injection(task)
-        if not decision.is_allowed:
-            return ContextBlock(reason=decision.reason)
-        workspace_id = task.workspace.id if task.workspace else None
-        return self._context_builder.build(workspace_id=workspace_id, exclude_hashes=exclude_hashes)
+    # Sessions of agents
 
     @cached_property
-    def _context_builder(self) -> ContextBuilder:
-        from memrepo.context import ContextBuilder
+    def sessions(self) -> SessionLedger:
+        """What hooks told of the sessions of this profile, and who makes a call."""
+        from memrepo.sessions import SessionLedger
 
-        return ContextBuilder(self.root)
+        return SessionLedger(find_sessions_folder(self.locations, self.profile), clock=self._clock)
 
-    def read_lines(self, refs: Iterable[Ref], task: TaskContext) -> tuple[ShownLine, ...]:
-        """What stands at these refs now. Errors: Refused where memory is off for an agent. Changes: a count."""
-        from memrepo.lines import read_lines
+    def make_task(
+        self,
+        caller: Caller | None,
+        *,
+        trust: bool = False,
+        workspace_folder: Path | None = None,
+        user_confirmed: bool = False,
+    ) -> TaskContext:
+        """The task of an agent's call. Without a caller nothing is known of it: no quotes, taint unknown.
 
-        self._require_memory(task)
-        lines = read_lines({None: self.root}, refs)
-        self._record_read(task, "lines", sum(1 for line in lines if line.text))
-        return lines
+        `trust`: the user takes unknown for clean; never what is tainted, nor what cannot be read. Changes: nothing.
+        """
+        from memrepo.errors import InvalidInput
+        from memrepo.model import Role, Taint, TaskContext
 
-    def read_section(self, ref: Ref, task: TaskContext) -> ShownLine:
-        """The entry at a ref and the section around it. Errors: NotFound, Refused as `read_lines`. Changes: a count."""
-        from memrepo.lines import read_section
-
-        self._require_memory(task)
-        line = read_section({None: self.root}, ref)
-        self._record_read(task, "lines", 1)
-        return line
-
-    def grep(
-        self, pattern: str, task: TaskContext, *, is_regex: bool = False, ignores_case: bool = False, limit: int = 200
-    ) -> GrepAnswer:
-        """The lines of all files that hold the pattern. Errors: InvalidInput, Refused. Changes: a count."""
-        from memrepo.format.patterns import compile_pattern
-        from memrepo.lines import grep
-
-        self._require_memory(task)
-        matches = compile_pattern(pattern, is_regex=is_regex, ignores_case=ignores_case)
-        answer = grep(self.root, matches, self.list_files(), limit=limit)
-        self._record_read(task, "grep", len(answer.lines))
-        return answer
-
-    def mark_used(self, refs: Iterable[str], task: TaskContext) -> int:
-        """Counts the entries that an answer made use of. Changes: at most one event in a store that is there."""
-        from memrepo.attribution import mark_used
-
-        return mark_used(self.store, task, refs)
-
-    def decide_access(self, path: str | Path, operation: Operation, task: TaskContext, *, base: Path) -> AccessDecision:
-        """Whether a file tool of this task may touch a path; `base` is where relative ones start. Changes: nothing."""
-        from memrepo.files.reach import resolve_reach
-        from memrepo.policy.access import GuardedRoot, decide_access
-
-        places = resolve_reach(path, base=base, home=self._home, roots=[self.root])
-        is_readable = self.decide_injection(task).is_allowed
-        return decide_access(places, operation, roots=[GuardedRoot(self.root, is_readable)])
-
-    def _require_memory(self, task: TaskContext) -> None:
-        """A person may always look; an agent where its memory layer is on. Errors: Refused."""
-        decision = self.decide_injection(task)
-        if task.actor is Actor.AGENT and not decision.is_allowed:
-            raise Refused(
-                f"memory is not available here: {decision.why}",
-                hint="go on without memory",
-                rule="memory_repo_unavailable",
-                actor="agent",
-                action="read",
-                target=str(decision.reason),
-            )
-
-    def _record_read(self, task: TaskContext, lane: str, amount: int) -> None:
-        from memrepo.attribution import record_read
-
-        record_read(self.store, task, lane=lane, amount=amount)
+        session = None if caller is None else caller.session
+        taint = Taint.UNKNOWN if session is None else session.taint
+        if trust and taint is Taint.UNKNOWN and not (session is not None and session.is_damaged):
+            taint = Taint.CLEAN
+        workspace = None
+        folder = (session.folder if session is not None else None) or workspace_folder
+        if folder is not None:
+            with suppress(InvalidInput):  # the home folder, the memory folder, or gone
+                workspace = self.find_workspace(str(folder), current_folder=folder)
+        return TaskContext(
+            task_id=None if session is None else session.id,
+            workspace=workspace,
+            role=Role.SUB_AGENT if caller is not None and caller.is_sub_agent else Role.MAIN,
+            taint=taint,
+            user_messages=() if session is None else session.user_messages,
+            no_memory=session is not None and session.no_memory,
+            user_confirmed=user_confirmed,
+        )
 
     # Workspaces
 
@@ -486,6 +386,14 @@ def check_root(
         workspaces=workspaces,
         is_memory_repo=is_memory_repo,
     )
+
+
+def _read_ref(ref: Ref | str) -> Ref:
+    if not isinstance(ref, str):
+        return ref
+    from memrepo.format.refs import parse_ref
+
+    return parse_ref(ref)
 
 
 def is_without_history(root: Path) -> bool:

@@ -16,7 +16,15 @@ from memrepo.format.clean import clean_text
 from memrepo.format.document import Document, find_entry
 from memrepo.format.entries import content_hash
 from memrepo.model import INBOX_FILE, Author, ContentHash, Ref, RepoPath
-from memrepo.policy.sanitizing import escape_tags, reveal_below, reveal_text, show_section, show_text
+from memrepo.policy.sanitizing import (
+    escape_tags,
+    redact_across,
+    reveal_below,
+    reveal_text,
+    show_line,
+    show_section,
+    show_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -52,6 +60,16 @@ class GrepAnswer:
     is_complete: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class ShownFile:
+    """A whole file as it may be shown, line by line as in a section, and its entries. `unreviewed`: it is the inbox."""
+
+    path: RepoPath
+    text: str
+    entries: tuple[ShownLine, ...]
+    unreviewed: bool = False
+
+
 def read_lines(roots: Mapping[str | None, Path], refs: Iterable[Ref]) -> tuple[ShownLine, ...]:
     """Returns what stands at each ref now, in the order asked for; `roots` are by team, the user's own under None.
 
@@ -83,6 +101,17 @@ def read_section(roots: Mapping[str | None, Path], ref: Ref) -> ShownLine:
             f"{ref} names no entry", hint=f"see the entries: memrepo ls {ref.path}", what="entry", name=str(ref)
         )
     return _show(ref, entry, around=show_section(doc, ref.line))
+
+
+def read_shown_file(root: Path, path: RepoPath) -> ShownFile:
+    """Returns a whole file, its line numbers kept. Errors: NotFound, and those of reading the file."""
+    data = read_file(root, path).data
+    if data is None:
+        raise NotFound(f"there is no file {path}", hint="see the files: memrepo ls", what="file", name=str(path))
+    doc = Document.parse(data)
+    text = redact_across("\n".join(show_line(doc, number) for number in range(1, len(doc.lines) + 1)))
+    entries = tuple(_show(Ref(path, entry.line), entry) for entry in doc.entries)
+    return ShownFile(path, text.rstrip("\n"), entries, unreviewed=path == INBOX_FILE)
 
 
 def grep(

@@ -1,0 +1,247 @@
+"""The reading side of a memory repo: files, search, and what agents are shown of it.
+
+It needs neither git nor the write lock nor the service, and changes nothing but derived state: the search index in the
+cache and counts of what was read. `app.MemoryRepo` is a reader that can also write; they are two modules because most
+processes (hooks, the prompt block, an agent's reading tools) only ever read.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from memrepo.errors import Refused
+from memrepo.files.atomic import read_file
+from memrepo.files.paths import list_markdown
+from memrepo.model import Actor
+from memrepo.profiles import make_store_url
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator
+    from pathlib import Path
+
+    from memrepo.context import ContextBuilder
+    from memrepo.index.repo_index import Progress, RepoIndex
+    from memrepo.lines import GrepAnswer, ShownFile, ShownLine
+    from memrepo.model import ContextBlock, EntryFilter, Locations, Ref, RepoPath, TaskContext
+    from memrepo.policy.access import AccessDecision, Operation
+    from memrepo.policy.injection import Decision
+    from memrepo.reading import LocatedEntry
+    from memrepo.recall import RecallResult, RepoLane
+    from memrepo.settings import Settings
+    from memrepo.store.opener import StoreOpener
+
+
+class MemoryReader:
+    """One memory root of one profile, to read from. One object serves one thread at a time."""
+
+    def __init__(self, root: Path, *, settings: Settings, locations: Locations, profile: str, home: Path) -> None:
+        self.root = root
+        self.settings = settings
+        self.locations = locations
+        self.profile = profile
+        self._home = home
+        self._repo_lane: RepoLane | None = None
+
+    def close_reading(self) -> None:
+        """Closes the index and the store as far as they were opened."""
+        if self._repo_lane is not None:
+            self._repo_lane.close()
+        if "store" in self.__dict__:
+            self.store.close()
+
+    @cached_property
+    def store(self) -> StoreOpener:
+        """What never goes to the repo, or not yet; opened when it is needed."""
+        from memrepo.store.opener import StoreOpener
+
+        return StoreOpener(self.settings.store_url or make_store_url(self.locations, self.profile))
+
+    # Searching
+
+    def recall(
+        self,
+        query: str,
+        task: TaskContext,
+        *,
+        scopes: Collection[str] | None = None,
+        limit: int = 10,
+        detail: str = "line",
+        progress: Callable[[Progress], None] | None = None,
+    ) -> RecallResult:
+        """The entries that answer a query, best first, with why. Errors: InvalidInput.
+
+        An agent sees nothing where its memory layer is off. Changes: at most the index in the cache, and a count.
+        """
+        from memrepo.recall import DEFAULT_SCOPES, Detail, make_store_lanes, open_repo_lane, recall
+
+        if self._repo_lane is None:
+            self._repo_lane = open_repo_lane(self.root, self.locations.cache, progress=progress)
+        result = recall(
+            query,
+            task=task,
+            lanes=(self._repo_lane, *make_store_lanes(self.store.find)),
+            is_memory_on=task.actor is Actor.USER or self.decide_injection(task).is_allowed,
+            scopes=DEFAULT_SCOPES if scopes is None else scopes,
+            limit=limit,
+            detail=Detail(detail),
+        )
+        self._record_read(task, "recall", len(result.hits))
+        return result
+
+    def open_index(self) -> RepoIndex:
+        """The search index of this root: `status`, `rebuild`, `purge`."""
+        from memrepo.recall import open_index
+
+        return open_index(self.root, self.locations.cache)
+
+    def purge_index(self) -> None:
+        """Removes what the cache holds of this root's texts; the next search makes it anew.
+
+        Errors: LockBusy while another process writes the index: the files have forgotten, the index has not.
+        """
+        from memrepo.errors import Busy, LockBusy
+        from memrepo.index.cache_folder import index_folder
+
+        if self._repo_lane is not None:
+            self._repo_lane.close()
+            self._repo_lane = None
+        if not index_folder(self.locations.cache, self.root).exists():
+            return
+        try:
+            with self.open_index() as index:
+                index.purge()
+        except Busy as error:
+            raise LockBusy(
+                "the entry is forgotten, but another process writes the search index, which still holds it",
+                hint="when that process is done: memrepo index rebuild",
+            ) from error
+
+    # Reading, without git, lock or store
+
+    def list_files(self) -> tuple[RepoPath, ...]:
+        """The Markdown files, sorted."""
+        return list_markdown(self.root)
+
+    def read_file(self, path: RepoPath) -> bytes | None:
+        """The bytes of a file, None when it is absent. Errors: PathRefused, TooLarge, DiskFault."""
+        return read_file(self.root, path).data
+
+    def iter_entries(self, paths: Iterable[RepoPath] | None = None) -> Iterator[LocatedEntry]:
+        """Streams entries as the files hold them now."""
+        from memrepo.reading import iter_entries
+
+        return iter_entries(self.root, paths)
+
+    def iter_matching(self, wanted: EntryFilter) -> Iterator[LocatedEntry]:
+        """Streams the entries that a filter means, as `service.forget_where` would find them."""
+        from memrepo.planning.curation import matches
+
+        for located in self.iter_entries():
+            if (wanted.path is None or located.ref.path == wanted.path) and matches(located.entry, wanted):
+                yield located
+
+    # What agents see: cleaned, redacted, and only where the task may
+
+    def decide_injection(self, task: TaskContext) -> Decision:
+        """Whether the task sees personal memory, and by which rule not."""
+        from memrepo.policy.injection import decide_injection
+
+        return decide_injection(task, is_enabled=self.settings.enabled)
+
+    def context(self, task: TaskContext, *, exclude_hashes: Collection[str] = ()) -> ContextBlock:
+        """The prompt block of a task with what its workspace knows; empty, with the reason, where memory is off.
+
+        Changes: nothing.
+        """
+        from memrepo.model import ContextBlock
+
+        decision = self.decide_injection(task)
+        if not decision.is_allowed:
+            return ContextBlock(reason=decision.reason)
+        workspace_id = task.workspace.id if task.workspace else None
+        return self._context_builder.build(workspace_id=workspace_id, exclude_hashes=exclude_hashes)
+
+    @cached_property
+    def _context_builder(self) -> ContextBuilder:
+        from memrepo.context import ContextBuilder
+
+        return ContextBuilder(self.root)
+
+    def read_lines(self, refs: Iterable[Ref], task: TaskContext) -> tuple[ShownLine, ...]:
+        """What stands at these refs now. Errors: Refused where memory is off for an agent. Changes: a count."""
+        from memrepo.lines import read_lines
+
+        self.require_memory(task)
+        lines = read_lines({None: self.root}, refs)
+        self._record_read(task, "lines", sum(1 for line in lines if line.text))
+        return lines
+
+    def read_section(self, ref: Ref, task: TaskContext) -> ShownLine:
+        """The entry at a ref and the section around it. Errors: NotFound, Refused as `read_lines`. Changes: a count."""
+        from memrepo.lines import read_section
+
+        self.require_memory(task)
+        line = read_section({None: self.root}, ref)
+        self._record_read(task, "lines", 1)
+        return line
+
+    def list_shown_files(self, task: TaskContext) -> tuple[RepoPath, ...]:
+        """The Markdown files, sorted, for a task. Errors: Refused as `read_lines`. Changes: nothing."""
+        self.require_memory(task)
+        return self.list_files()
+
+    def read_shown_file(self, path: RepoPath, task: TaskContext) -> ShownFile:
+        """A whole file as agents see it. Errors: NotFound, Refused as `read_lines`. Changes: a count."""
+        from memrepo.lines import read_shown_file
+
+        self.require_memory(task)
+        shown = read_shown_file(self.root, path)
+        self._record_read(task, "lines", len(shown.entries))
+        return shown
+
+    def grep(
+        self, pattern: str, task: TaskContext, *, is_regex: bool = False, ignores_case: bool = False, limit: int = 200
+    ) -> GrepAnswer:
+        """The lines of all files that hold the pattern. Errors: InvalidInput, Refused. Changes: a count."""
+        from memrepo.format.patterns import compile_pattern
+        from memrepo.lines import grep
+
+        self.require_memory(task)
+        matches = compile_pattern(pattern, is_regex=is_regex, ignores_case=ignores_case)
+        answer = grep(self.root, matches, self.list_files(), limit=limit)
+        self._record_read(task, "grep", len(answer.lines))
+        return answer
+
+    def mark_used(self, refs: Iterable[str], task: TaskContext) -> int:
+        """Counts the entries that an answer made use of. Changes: at most one event in a store that is there."""
+        from memrepo.attribution import mark_used
+
+        return mark_used(self.store, task, refs)
+
+    def decide_access(self, path: str | Path, operation: Operation, task: TaskContext, *, base: Path) -> AccessDecision:
+        """Whether a file tool of this task may touch a path; `base` is where relative ones start. Changes: nothing."""
+        from memrepo.files.reach import resolve_reach
+        from memrepo.policy.access import GuardedRoot, decide_access
+
+        places = resolve_reach(path, base=base, home=self._home, roots=[self.root])
+        is_readable = self.decide_injection(task).is_allowed
+        return decide_access(places, operation, roots=[GuardedRoot(self.root, is_readable)])
+
+    def require_memory(self, task: TaskContext) -> None:
+        """A person may always look; an agent where its memory layer is on. Errors: Refused."""
+        decision = self.decide_injection(task)
+        if task.actor is Actor.AGENT and not decision.is_allowed:
+            raise Refused(
+                f"memory is not available here: {decision.why}",
+                hint="go on without memory",
+                rule="memory_repo_unavailable",
+                actor="agent",
+                action="read",
+                target=str(decision.reason),
+            )
+
+    def _record_read(self, task: TaskContext, lane: str, amount: int) -> None:
+        from memrepo.attribution import record_read
+
+        record_read(self.store, task, lane=lane, amount=amount)
