@@ -1,0 +1,306 @@
+"""What is done for one event: the ledger is told, a block is built, a call is stamped or denied.
+
+Cheap things first: a call that has nothing to do with memory costs the reading of the settings and a few looks at the
+disk. The memory repo is opened only to build the block and to ask whether a task may read below the root.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from memrepo.errors import InvalidInput, MemrepoError
+from memrepo.policy.tool_calls import ToolVerb
+from memrepo.profiles import find_default_root, find_sessions_folder, find_settings_file
+from memrepo.surfaces.hooks import decide
+from memrepo.surfaces.hooks.message import HookAnswer, HookEvent
+
+if TYPE_CHECKING:
+    import datetime as dt
+    from collections.abc import Callable, Mapping
+
+    from memrepo.app import MemoryRepo
+    from memrepo.model import Locations
+    from memrepo.policy.tool_calls import ToolCall
+    from memrepo.sessions import Session, SessionLedger
+    from memrepo.settings import Settings
+    from memrepo.surfaces.hooks.message import HookMessage
+
+_NOTHING = HookAnswer()
+_WITHOUT_END = frozenset({"codex", "vscode"})
+"""Hosts that never tell the end of a session: old records go when the next one starts."""
+_SESSION_TAKING = frozenset({ToolVerb.READ, ToolVerb.SEARCH, ToolVerb.SHELL})
+
+
+class HookSurroundings:
+    """One profile as a hook sees it. `path` is the memory folder of the command line, if one was given."""
+
+    def __init__(
+        self, *, locations: Locations, home: Path, profile: str, path: Path | None, clock: Callable[[], dt.datetime]
+    ) -> None:
+        self.locations = locations
+        self.home = home
+        self.profile = profile
+        self.path = path
+        self.clock = clock
+
+    @cached_property
+    def ledger(self) -> SessionLedger:
+        from memrepo.sessions import SessionLedger
+
+        return SessionLedger(find_sessions_folder(self.locations, self.profile), clock=self.clock)
+
+    @cached_property
+    def settings(self) -> Settings | None:
+        """The settings; None when they cannot be read: nothing of memory is open then."""
+        from memrepo.settings_file import read_settings
+
+        try:
+            return read_settings(find_settings_file(self.locations, self.profile), cache=self.locations.cache)
+        except MemrepoError:
+            return None
+
+    @cached_property
+    def roots(self) -> tuple[Path, ...]:
+        """Where the memory folder is; all places that it may be when the settings cannot be read."""
+        usual = find_default_root(self.locations, self.home, self.profile)
+        if self.path is not None:
+            return (self.path,)
+        if self.settings is not None:
+            return (self.settings.path or usual,)
+        return (usual, *_find_written_path(find_settings_file(self.locations, self.profile)))
+
+    def open_repo(self) -> MemoryRepo:
+        """The memory repo, to read from."""
+        from memrepo.app import MemoryRepo
+
+        return MemoryRepo.open(
+            locations=self.locations,
+            home=self.home,
+            profile=self.profile,
+            path=self.path,
+            read_only=True,
+            create=False,
+            may_be_missing=True,
+            clock=self.clock,
+        )
+
+
+def act(message: HookMessage, surroundings: HookSurroundings, *, can_rewrite: bool) -> HookAnswer:
+    """Does what an event asks for. Errors: those of the ledger and of reading memory."""
+    if not message.session_id:
+        return _decide_call(message, surroundings) if message.event is HookEvent.BEFORE_TOOL else _NOTHING
+    ledger = surroundings.ledger
+    match message.event:
+        case HookEvent.SESSION_START:
+            return _start(message, surroundings)
+        case HookEvent.PROMPT:
+            if message.prompt and not message.is_sub_agent and decide.is_typed(message.prompt):
+                ledger.add_message(message.host, message.session_id, message.prompt)
+        case HookEvent.BEFORE_TOOL:
+            return _meet_call(message, surroundings, can_rewrite=can_rewrite)
+        case HookEvent.AFTER_TOOL:
+            _watch_read(message, surroundings)
+        case HookEvent.SUB_AGENT_START | HookEvent.SUB_AGENT_STOP:
+            _note_sub_agent(message, ledger)
+        case HookEvent.SESSION_END:
+            ledger.end(message.host, message.session_id)
+            ledger.prune()
+    return _NOTHING
+
+
+def _start(message: HookMessage, surroundings: HookSurroundings) -> HookAnswer:
+    from memrepo.sessions import Caller, make_key
+
+    ledger = surroundings.ledger
+    is_own_session = message.parent_id is not None or not message.is_sub_agent or message.agent_id == message.session_id
+    if is_own_session:
+        parent = None if message.parent_id is None else make_key(message.host, message.parent_id)
+        ledger.start(
+            message.host, message.session_id, folder=message.folder, parent=parent, is_resumed=message.is_resumed
+        )
+        if message.host in _WITHOUT_END:
+            ledger.prune()
+    if message.is_sub_agent:
+        _note_sub_agent(message, ledger)
+        return _NOTHING
+    session = ledger.find(message.host, message.session_id)
+    with surroundings.open_repo() as repo:
+        task = repo.make_task(None if session is None else Caller(session), workspace_folder=message.folder)
+        if not repo.decide_injection(task).is_allowed:
+            return _NOTHING
+        return HookAnswer(context=decide.MISSING if repo.is_missing else repo.context(task).text)
+
+
+def _note_sub_agent(message: HookMessage, ledger: SessionLedger) -> None:
+    if message.agent_id is None or message.agent_id == message.session_id:
+        return
+    ledger.add_sub_agent(message.host, message.session_id, message.agent_id)
+    if message.host == "cursor" and message.event is HookEvent.SUB_AGENT_START:
+        # Its calls may come under its own id: then they are a sub-agent's, and share the taint.
+        from memrepo.sessions import make_key
+
+        parent = make_key(message.host, message.session_id)
+        ledger.start(message.host, message.agent_id, folder=message.folder, parent=parent)
+
+
+# Calls
+
+
+def _meet_call(message: HookMessage, surroundings: HookSurroundings, *, can_rewrite: bool) -> HookAnswer:
+    call = message.call
+    if call is None:
+        return _NOTHING
+    if call.memory_tool is not None:
+        return _stamp(message, call.memory_tool, call.arguments, surroundings.ledger, can_rewrite=can_rewrite)
+    answer = _decide_call(message, surroundings)
+    if not answer.denial:
+        # A call that fails has no event of its own in some hosts, and may have shown what it read.
+        _watch_read(message, surroundings)
+    return answer
+
+
+def _stamp(
+    message: HookMessage, tool: str, arguments: Mapping[str, Any], ledger: SessionLedger, *, can_rewrite: bool
+) -> HookAnswer:
+    """Says whose call it is. What the agent put in the stamp's place is replaced."""
+    from memrepo.sessions.stamps import STAMP_ARGUMENT
+
+    if not can_rewrite:
+        ledger.leave_ticket(message.host, message.session_id, tool, arguments, agent_id=message.agent_id)
+        return _NOTHING
+    stamp = ledger.make_stamp(message.host, message.session_id, tool, arguments, agent_id=message.agent_id)
+    return HookAnswer(arguments={**arguments, STAMP_ARGUMENT: stamp})
+
+
+def _decide_call(message: HookMessage, surroundings: HookSurroundings) -> HookAnswer:
+    call = message.call
+    if call is None or call.memory_tool is not None:
+        return _NOTHING
+    why = _find_objection(call, message, surroundings, is_readable=True)
+    if why is None:  # whether the task may read is only asked where it matters: that opens the repo
+        why = _find_objection(call, message, surroundings, is_readable=False)
+        if why is not None and _is_readable(message, surroundings):
+            why = None
+    return _NOTHING if why is None else HookAnswer(denial=decide.make_denial(why))
+
+
+def _find_objection(
+    call: ToolCall, message: HookMessage, surroundings: HookSurroundings, *, is_readable: bool
+) -> str | None:
+    roots, home = surroundings.roots, surroundings.home
+    if call.verb is ToolVerb.SHELL:
+        from memrepo.policy.shell_commands import find_memory_touch
+
+        named = tuple(dict.fromkeys((*roots, *(Path(root).resolve() for root in roots))))
+        folder = _find_shell_folder(call, message.folder)
+        return find_memory_touch(call.command or "", roots=named, home=home, folder=folder, is_readable=is_readable)
+    if decide.changes_unnamed_files(call):
+        texts = tuple(decide.iter_argument_texts(call.arguments))
+        return decide.UNDECIDED if decide.names_any(texts, roots, home) else None
+    if call.verb is ToolVerb.AGENT or not (call.paths or call.verb is ToolVerb.SEARCH):
+        return None
+    from memrepo.files.reach import resolve_reach
+    from memrepo.policy.access import GuardedRoot, decide_access
+
+    guarded = [GuardedRoot(root, is_readable) for root in roots]
+    base = message.folder or home
+    for path in call.paths or (str(base),):
+        places = resolve_reach(path, base=base, home=home, roots=roots)
+        decision = decide_access(places, decide.find_operation(call), roots=guarded)
+        why = decide.find_objection(call, decision)
+        if why is not None:
+            return why
+    return None
+
+
+def _find_shell_folder(call: ToolCall, folder: Path | None) -> Path | None:
+    """Where a command starts: some tools take a folder of their own."""
+    for name in ("workdir", "cwd", "working_directory", "dir_path", "directory"):
+        value = call.arguments.get(name)
+        if isinstance(value, str) and value:
+            return Path(value) if folder is None else folder / value
+    return folder
+
+
+def _is_readable(message: HookMessage, surroundings: HookSurroundings) -> bool:
+    """Whether the memory layer of this task is on. Doubt is no."""
+    if message.is_sub_agent or surroundings.settings is None:
+        return False
+    from memrepo.sessions import Caller
+
+    try:
+        session = _find_session(message, surroundings)
+        with surroundings.open_repo() as repo:
+            task = repo.make_task(None if session is None else Caller(session), workspace_folder=message.folder)
+            return repo.decide_injection(task).is_allowed
+    except MemrepoError:
+        return False
+
+
+# Untrusted reads
+
+
+def _watch_read(message: HookMessage, surroundings: HookSurroundings) -> None:
+    from memrepo.policy.untrusted import find_untrusted_read
+
+    call = message.call
+    if call is None:
+        return
+    session = None
+    workspace_folder = message.folder
+    if call.verb in _SESSION_TAKING:
+        session = _find_session(message, surroundings)
+        workspace_folder = _find_project(session, message, surroundings)
+        call = replace(call, paths=tuple(decide.make_absolute(path, message.folder) for path in call.paths))
+    settings = surroundings.settings
+    label = find_untrusted_read(
+        call,
+        workspace_folder=workspace_folder,
+        listed=() if settings is None else settings.untrusted_tools,
+        home=surroundings.home,
+        trusted_folders=surroundings.roots,
+    )
+    if label is None:
+        return
+    session = session or _find_session(message, surroundings)
+    if session is None or label not in session.untrusted_reads:
+        surroundings.ledger.add_untrusted_read(message.host, message.session_id, label)
+
+
+def _find_session(message: HookMessage, surroundings: HookSurroundings) -> Session | None:
+    return surroundings.ledger.find(message.host, message.session_id) if message.session_id else None
+
+
+def _find_project(session: Session | None, message: HookMessage, surroundings: HookSurroundings) -> Path | None:
+    """The project that a session began in: going elsewhere later does not make that place trusted."""
+    from memrepo.workspace_resolution import resolve_workspace
+
+    folder = (session.folder if session is not None else None) or message.folder
+    if folder is None:
+        return None
+    try:
+        workspace = resolve_workspace(
+            str(folder),
+            known=() if surroundings.settings is None else surroundings.settings.workspaces,
+            home=surroundings.home,
+            current_folder=folder,
+            memory_root=surroundings.roots[0],
+        )
+    except InvalidInput:  # the home folder or the memory folder: no project
+        return None
+    return workspace.root
+
+
+def _find_written_path(settings_file: Path) -> tuple[Path, ...]:
+    """The memory folder that faulty settings name, as far as it can be made out."""
+    import re
+
+    try:
+        text = settings_file.read_text("utf-8", errors="replace")
+    except OSError:
+        return ()
+    found = re.findall(r"""^\s*path\s*=\s*["'](/[^"'\n]+)["']""", text, re.MULTILINE)
+    return tuple(Path(one) for one in found)

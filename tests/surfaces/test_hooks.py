@@ -1,0 +1,518 @@
+"""`memrepo hook`: events in the shapes that hosts document, through the real process and in this one."""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.kit.program import HereProgram, Program
+
+from memrepo.locations import find_locations
+from memrepo.model import Taint
+from memrepo.profiles import find_sessions_folder
+from memrepo.sessions import Session, SessionLedger
+from memrepo.surfaces.hooks import log
+from memrepo.surfaces.hooks.arguments import HookArguments, find_hook_arguments
+from memrepo.surfaces.hooks.codecs import HOSTS
+from memrepo.surfaces.hooks.entry import INPUT_LIMIT_BYTES, run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+SESSION = "0e6f6d1c-7a35-4a8e-8d3c-2f1f6f0f3c21"
+TOLD = "I always want tabs, never spaces"
+
+
+def open_ledger(home: Path) -> SessionLedger:
+    folder = find_sessions_folder(find_locations(home / ".memrepo"), "default")
+    return SessionLedger(folder, clock=lambda: dt.datetime.now().astimezone())
+
+
+def get_session(home: Path, host: str, session_id: str = SESSION) -> Session:
+    session = open_ledger(home).find(host, session_id)
+    assert session is not None
+    return session
+
+
+class Host:
+    """One host's session, fed event by event; `run` takes the event and the bytes and gives stdout."""
+
+    def __init__(self, name: str, home: Path, project: Path, run_hook: Callable[[str, str, bytes], str]) -> None:
+        self.name = name
+        self.home = home
+        self.project = project
+        self.root = home / "CoWork Memory"
+        self._run = run_hook
+
+    def tell(self, event: str, **fields: object) -> dict[str, Any]:
+        document = {**self.common(event), **fields}
+        out = self._run(self.name, event, json.dumps(document).encode())
+        answer = json.loads(out) if out.strip() else {}
+        assert isinstance(answer, dict)
+        return answer
+
+    def common(self, event: str) -> dict[str, Any]:
+        names = {"before-tool": "PreToolUse", "session-start": "SessionStart", "prompt": "UserPromptSubmit"}
+        names |= {"after-tool": "PostToolUse", "sub-agent-start": "SubagentStart", "session-end": "SessionEnd"}
+        if self.name == "cursor":
+            names = {"before-tool": "preToolUse", "session-start": "sessionStart", "prompt": "beforeSubmitPrompt"}
+            names |= {"after-tool": "postToolUse", "sub-agent-start": "subagentStart"}
+            return {
+                "conversation_id": SESSION,
+                "generation_id": "g",
+                "hook_event_name": names.get(event, event),
+                "workspace_roots": [str(self.project)],
+            }
+        if self.name == "gemini":
+            names = {"before-tool": "BeforeTool", "session-start": "SessionStart", "prompt": "BeforeAgent"}
+        key = "sessionId" if self.name == "vscode" else "session_id"
+        return {key: SESSION, "cwd": str(self.project), "hook_event_name": names.get(event, event)}
+
+    def call(self, tool: str, arguments: dict[str, Any], **fields: object) -> dict[str, Any]:
+        return self.tell("before-tool", tool_name=tool, tool_input=arguments, tool_use_id="t1", **fields)
+
+    def is_denied(self, answer: dict[str, Any]) -> bool:
+        decision = answer.get("hookSpecificOutput", {}).get("permissionDecision")
+        return "deny" in {answer.get("permission"), answer.get("decision"), decision}
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    home = tmp_path / "home"
+    (home / "proj" / ".git").mkdir(parents=True)
+    return home
+
+
+@pytest.fixture
+def in_process(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> HereProgram:
+    program = HereProgram(home, monkeypatch, capsys)
+    assert program("init").status == 0
+    assert program("remember", "Prefers tabs over spaces", "--pin").status == 0
+    return program
+
+
+@pytest.fixture
+def run_hook(
+    in_process: HereProgram, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[[str, str, bytes], str]:
+    def run_one(host: str, event: str, data: bytes) -> str:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+        capsys.readouterr()
+        assert run(HookArguments(host, event)) == 0
+        return capsys.readouterr().out
+
+    return run_one
+
+
+@pytest.fixture
+def make_host(home: Path, run_hook: Callable[[str, str, bytes], str]) -> Callable[[str], Host]:
+    return lambda name: Host(name, home, home / "proj", run_hook)
+
+
+# A whole session, in the real process
+
+
+def test_a_session_of_claude_code_is_watched_from_its_start_to_its_end(home: Path) -> None:
+    program = Program(home)
+    assert program("init").status == 0
+    assert program("remember", "Prefers tabs over spaces", "--pin").status == 0
+
+    def run_process(host: str, event: str, data: bytes) -> str:
+        told = program("hook", host, event, stdin=data)
+        assert (told.status, told.err) == (0, "")
+        return told.out
+
+    host = Host("claude-code", home, home / "proj", run_process)
+
+    start = host.tell("session-start", source="startup")["hookSpecificOutput"]
+    assert start["hookEventName"] == "SessionStart"
+    assert "Prefers tabs over spaces" in start["additionalContext"]
+
+    assert host.tell("prompt", prompt=TOLD) == {}
+    assert get_session(home, "claude-code").user_messages == (TOLD,)
+    assert get_session(home, "claude-code").taint is Taint.CLEAN
+
+    denied = host.call("Write", {"file_path": str(host.root / "me.md"), "content": "- mine"})
+    reason = denied["hookSpecificOutput"]["permissionDecisionReason"]
+    assert host.is_denied(denied)
+    assert "memory_remember" in reason
+    assert "memory_forget" in reason
+    assert host.call("Write", {"file_path": str(host.project / "a.py"), "content": "x"}) == {}
+    assert host.is_denied(host.call("Bash", {"command": f"rm -rf '{host.root}'"}))
+
+    fetch = {"url": "https://example.com", "prompt": "read"}
+    assert host.call("WebFetch", fetch) == {}
+    assert get_session(home, "claude-code").taint is Taint.TAINTED
+    host.tell("after-tool", tool_name="WebFetch", tool_input=fetch, tool_response={"result": "text"})
+    assert get_session(home, "claude-code").untrusted_reads == ("WebFetch",)
+
+    arguments = {"text": "Wants tabs", "session": "v1.forged"}
+    output = host.call("mcp__memrepo__memory_remember", arguments)["hookSpecificOutput"]
+    assert "permissionDecision" not in output
+    stamped = output["updatedInput"]
+    assert stamped["text"] == "Wants tabs"
+    caller = open_ledger(home).check_stamp(stamped["session"], "memory_remember", stamped)
+    assert caller is not None
+    assert (caller.session.id, caller.is_sub_agent) == (SESSION, False)
+
+    assert host.tell("sub-agent-start", agent_id="a1", agent_type="Explore") == {}
+    output = host.call("mcp__memrepo__memory_remember", arguments, agent_id="a1")["hookSpecificOutput"]
+    caller = open_ledger(home).check_stamp(output["updatedInput"]["session"], "memory_remember", arguments)
+    assert caller is not None
+    assert (caller.agent_id, caller.is_sub_agent) == ("a1", True)
+    assert get_session(home, "claude-code").sub_agents == {"a1"}
+    read = {"file_path": str(host.root / "me.md")}
+    assert host.call("Read", read) == {}
+    assert host.is_denied(host.call("Read", read, agent_id="a1"))
+
+    assert host.tell("session-end", reason="other") == {}
+    assert get_session(home, "claude-code").is_ended
+
+
+def test_options_before_and_after_the_command_reach_the_hook(home: Path) -> None:
+    program = Program(home)
+    elsewhere = home / "notes" / "memory"
+    document = {"session_id": SESSION, "tool_name": "Write", "tool_input": {"file_path": str(elsewhere / "me.md")}}
+    data = json.dumps(document).encode()
+    assert "deny" in program("--path", str(elsewhere), "hook", "claude-code", "before-tool", stdin=data).out
+    assert "deny" in program("hook", "claude-code", "before-tool", f"--path={elsewhere}", stdin=data).out
+    assert program("hook", "claude-code", "before-tool", stdin=data).out == ""
+
+
+def test_help_is_the_command_line_s_own(home: Path) -> None:
+    told = Program(home)("hook", "--help")
+    assert told.status == 0
+    assert "session-start" in told.out
+
+
+# Every host
+
+SHELLS = {
+    "claude-code": "Bash",
+    "codex": "Bash",
+    "gemini": "run_shell_command",
+    "cursor": "Shell",
+    "opencode": "bash",
+    "vscode": "run_in_terminal",
+}
+WRITES = {
+    "claude-code": ("Edit", "file_path"),
+    "codex": ("mcp__fs__write_file", "path"),
+    "gemini": ("replace", "file_path"),
+    "cursor": ("StrReplace", "path"),
+    "opencode": ("edit", "filePath"),
+    "vscode": ("replace_string_in_file", "filePath"),
+}
+OURS = {
+    "claude-code": "mcp__memrepo__memory_remember",
+    "codex": "mcp__memrepo__memory_remember",
+    "gemini": "mcp_memrepo_memory_remember",
+    "cursor": "MCP:memory_remember",
+    "opencode": "memrepo_memory_remember",
+    "vscode": "mcp_memrepo_memory_remember",
+}
+
+
+@pytest.mark.parametrize("name", HOSTS)
+def test_each_host_gets_the_block_in_its_own_field(name: str, make_host: Callable[[str], Host]) -> None:
+    answer = make_host(name).tell("session-start", source="startup")
+    block = answer.get("additional_context") or answer.get("context")
+    block = block or answer["hookSpecificOutput"]["additionalContext"]
+    assert "Prefers tabs over spaces" in block
+
+
+@pytest.mark.parametrize("name", HOSTS)
+def test_each_host_s_writes_into_memory_are_denied_in_its_own_words(
+    name: str, make_host: Callable[[str], Host]
+) -> None:
+    host = make_host(name)
+    tool, key = WRITES[name]
+    assert host.is_denied(host.call(tool, {key: str(host.root / "me.md")}))
+    assert not host.is_denied(host.call(tool, {key: str(host.project / "me.md")}))
+    assert host.is_denied(host.call(SHELLS[name], {"command": "rm -rf ~/CoWork*"}))
+    assert not host.is_denied(host.call(SHELLS[name], {"command": "rm -rf build"}))
+    assert not host.is_denied(host.call(SHELLS[name], {"command": f"cat '{host.root}/me.md'"}))
+
+
+@pytest.mark.parametrize("name", HOSTS)
+def test_each_host_s_memory_calls_are_known_to_be_its_session_s(name: str, make_host: Callable[[str], Host]) -> None:
+    host = make_host(name)
+    host.tell("session-start", source="startup")
+    arguments = {"text": "Wants tabs"}
+    answer = host.call(OURS[name], arguments)
+    ledger = open_ledger(host.home)
+    if name == "cursor":
+        assert answer == {}
+        caller = ledger.take_ticket("memory_remember", arguments)
+    else:
+        output = answer.get("hookSpecificOutput", answer)
+        changed = output.get("updatedInput") or output["tool_input"]
+        assert output.get("permissionDecision") == ("allow" if name == "codex" else None)
+        caller = ledger.check_stamp(changed["session"], "memory_remember", changed)
+    assert caller is not None
+    assert (caller.session.host, caller.session.id, caller.session.taint) == (name, SESSION, Taint.CLEAN)
+
+
+@pytest.mark.parametrize("name", HOSTS)
+def test_each_host_s_prompts_and_shell_fetches_are_noted(name: str, make_host: Callable[[str], Host]) -> None:
+    host = make_host(name)
+    host.tell("session-start", source="startup")
+    host.tell("prompt", prompt=TOLD)
+    host.call(SHELLS[name], {"command": "curl https://example.com"})
+    session = get_session(host.home, name)
+    assert session.user_messages == (TOLD,)
+    assert session.untrusted_reads == ("shell: curl",)
+
+
+def test_a_codex_patch_into_memory_is_denied(make_host: Callable[[str], Host]) -> None:
+    host = make_host("codex")
+    for verb in ("Add", "Update", "Delete"):
+        patch = f"*** Begin Patch\n*** {verb} File: {host.root}/me.md\n+x\n*** End Patch"
+        assert host.is_denied(host.call("apply_patch", {"command": patch}))
+    odd = f"--- a\n+++ {host.root}/me.md\n"
+    assert host.is_denied(host.call("apply_patch", {"command": odd}))
+    assert not host.is_denied(host.call("apply_patch", {"command": "*** Update File: src/a.py\n"}))
+
+
+def test_cursor_s_own_events_for_shell_files_and_servers_are_understood(make_host: Callable[[str], Host]) -> None:
+    host = make_host("cursor")
+    shell = host.tell("before-tool", hook_event_name="beforeShellExecution", command="rm -rf ~/CoWork*", cwd="/tmp")
+    assert shell["permission"] == "deny"
+    git = str(host.root / ".git" / "config")
+    assert host.tell("before-tool", hook_event_name="beforeReadFile", file_path=git)["permission"] == "deny"
+    arguments = json.dumps({"text": "x"})
+    server = {"hook_event_name": "beforeMCPExecution", "tool_name": "memory_remember", "tool_input": arguments}
+    assert host.tell("before-tool", **server) == {}
+    assert open_ledger(host.home).take_ticket("memory_remember", {"text": "x"}) is not None
+    assert host.tell("prompt", prompt="hello") == {"continue": True}
+
+
+def test_a_sub_agent_with_a_session_of_its_own_shares_its_parent_s_taint(make_host: Callable[[str], Host]) -> None:
+    host = make_host("opencode")
+    host.tell("session-start")
+    host.call("webfetch", {"url": "https://example.com"})
+    child = {"session_id": "child", "parent_session_id": SESSION, "is_sub_agent": True}
+    assert host.tell("session-start", **child) == {}
+    answer = host.tell("before-tool", tool_name=OURS["opencode"], tool_input={"text": "x"}, **child)
+    caller = open_ledger(host.home).check_stamp(answer["tool_input"]["session"], "memory_remember", {"text": "x"})
+    assert caller is not None
+    assert (caller.is_sub_agent, caller.session.taint) == (True, Taint.TAINTED)
+
+
+# What is denied
+
+
+def test_a_link_into_memory_is_denied_where_it_leads(make_host: Callable[[str], Host]) -> None:
+    host = make_host("claude-code")
+    (host.project / "link").symlink_to(host.root)
+    assert host.is_denied(host.call("Write", {"file_path": "link/me.md", "content": "x"}))
+    assert host.is_denied(host.call("Read", {"file_path": str(host.project / "link" / ".git" / "config")}))
+
+
+def test_the_git_folder_is_closed_to_reading_tools(make_host: Callable[[str], Host]) -> None:
+    host = make_host("claude-code")
+    assert host.is_denied(host.call("Read", {"file_path": str(host.root / ".git" / "HEAD")}))
+    assert host.is_denied(host.call("Glob", {"path": str(host.root), "pattern": ".git/*"}))
+    assert not host.is_denied(host.call("Grep", {"path": str(host.root), "pattern": "tabs"}))
+
+
+def test_reading_is_denied_where_memory_is_off(in_process: HereProgram, make_host: Callable[[str], Host]) -> None:
+    host = make_host("claude-code")
+    host.tell("session-start", source="startup")
+    read = {"file_path": str(host.root / "me.md")}
+    assert not host.is_denied(host.call("Read", read))
+    host.tell("prompt", prompt="<no-memory> just this once")
+    assert host.is_denied(host.call("Read", read))
+    assert host.is_denied(host.call("Bash", {"command": f"cat '{host.root}/me.md'"}))
+    assert host.is_denied(host.call("Grep", {"path": str(host.home), "pattern": "tabs"}))
+    assert not host.is_denied(host.call("Grep", {"path": str(host.project), "pattern": "tabs"}))
+    assert host.tell("session-start", source="compact") == {}
+
+
+def test_a_disabled_memory_gives_no_block(in_process: HereProgram, make_host: Callable[[str], Host]) -> None:
+    assert in_process("settings", "set", "enabled", "false").status == 0
+    assert make_host("claude-code").tell("session-start", source="startup") == {}
+
+
+def test_an_unknown_tool_may_read_but_not_write_below_memory(make_host: Callable[[str], Host]) -> None:
+    host = make_host("claude-code")
+    path = str(host.root / "me.md")
+    assert host.is_denied(host.call("mcp__fs__move_file", {"source": path, "destination": "/tmp/x"}))
+    assert host.is_denied(host.call("mcp__fs__move_file", {"source": str(host.home), "destination": "/tmp/x"}))
+    assert host.is_denied(host.call("mcp__x__do", {"options": {"targets": [path]}}))
+    assert not host.is_denied(host.call("mcp__fs__read_text_file", {"path": path}))
+
+
+def test_with_broken_settings_memory_stays_closed_and_the_agent_works_on(
+    home: Path, make_host: Callable[[str], Host]
+) -> None:
+    settings = home / ".memrepo" / "config" / "settings.toml"
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    elsewhere = home / "notes" / "memory"
+    settings.write_text(f'enabled = maybe\npath = "{elsewhere}"\n')
+    host = make_host("claude-code")
+    assert host.tell("session-start", source="startup") == {}
+    for root in (host.root, elsewhere):
+        assert host.is_denied(host.call("Write", {"file_path": str(root / "me.md"), "content": "x"}))
+        assert host.is_denied(host.call("Read", {"file_path": str(root / "me.md")}))
+        assert host.is_denied(host.call("Bash", {"command": f"cat '{root}/me.md'"}))
+    assert host.call("Write", {"file_path": str(host.project / "a.py"), "content": "x"}) == {}
+    assert host.call("Bash", {"command": "ls"}) == {}
+
+
+def test_without_a_memory_folder_the_agent_is_told_how_one_comes_to_be(
+    home: Path, in_process: HereProgram, make_host: Callable[[str], Host]
+) -> None:
+    in_process("settings", "set", "path", str(home / "not there yet"))
+    host = make_host("claude-code")
+    context = host.tell("session-start", source="startup")["hookSpecificOutput"]["additionalContext"]
+    assert "memory_remember" in context
+    assert host.is_denied(host.call("Write", {"file_path": str(home / "not there yet" / "me.md")}))
+    assert not (home / "not there yet").exists()
+
+
+def test_what_nobody_typed_is_no_quote(make_host: Callable[[str], Host]) -> None:
+    host = make_host("claude-code")
+    host.tell("session-start", source="startup")
+    host.tell("prompt", prompt="<task-notification>The user likes spam</task-notification>")
+    host.tell("prompt", prompt="said by an agent", agent_id="a1")
+    assert get_session(host.home, "claude-code").user_messages == ()
+
+
+def test_a_resumed_session_that_was_not_watched_is_not_called_clean(make_host: Callable[[str], Host]) -> None:
+    host = make_host("claude-code")
+    host.tell("session-start", source="resume")
+    assert get_session(host.home, "claude-code").taint is Taint.UNKNOWN
+
+
+def test_leaving_the_project_does_not_make_the_new_place_trusted(
+    tmp_path: Path, make_host: Callable[[str], Host]
+) -> None:
+    host = make_host("claude-code")
+    host.tell("session-start", source="startup")
+    foreign = tmp_path / "foreign"
+    foreign.mkdir()
+    host.call("Read", {"file_path": str(host.project / "README.md")}, cwd=str(host.project))
+    assert get_session(host.home, "claude-code").taint is Taint.CLEAN
+    host.call("Read", {"file_path": "README.md"}, cwd=str(foreign))
+    assert get_session(host.home, "claude-code").taint is Taint.TAINTED
+
+
+# What a host may send by mistake
+
+
+@pytest.mark.parametrize("event", ["session-start", "prompt", "before-tool", "after-tool", "session-end"])
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"{",
+        b"null",
+        b"[]",
+        b'"text"',
+        b"\xff\xfe\x00",
+        b"{}",
+        b'{"session_id": 3}',
+        b"[" * 100_000,
+        b"\xef\xbb\xbf{}",
+    ],
+)
+def test_what_is_no_event_is_survived(run_hook: Callable[[str, str, bytes], str], event: str, data: bytes) -> None:
+    for host in HOSTS:
+        out = run_hook(host, event, data)
+        assert out == "" or json.loads(out) == {"continue": True}
+
+
+def test_an_input_that_is_too_large_is_survived_and_denied_when_it_names_memory(
+    home: Path, run_hook: Callable[[str, str, bytes], str]
+) -> None:
+    padding = "x" * (INPUT_LIMIT_BYTES + 10)
+    call = {"session_id": SESSION, "tool_name": "Write", "tool_input": {"content": padding, "file_path": "/tmp/x"}}
+    assert run_hook("claude-code", "before-tool", json.dumps(call).encode()) == ""
+    call["tool_input"] = {"content": padding, "file_path": str(home / "CoWork Memory" / "me.md")}
+    assert "deny" in run_hook("claude-code", "before-tool", json.dumps(call).encode())
+
+
+def test_a_call_that_cannot_be_read_is_denied_only_when_it_names_memory(
+    home: Path, run_hook: Callable[[str, str, bytes], str]
+) -> None:
+    broken = b'{"tool_name": "Write", "tool_input": {"file_path": "%s/CoWork Memory/me.md"' % os.fsencode(home)
+    assert "deny" in run_hook("claude-code", "before-tool", broken)
+    assert run_hook("claude-code", "after-tool", broken) == ""
+
+
+def test_a_host_or_event_that_is_unknown_does_not_break_the_agent(home: Path) -> None:
+    for words in (("hook",), ("hook", "emacs"), ("hook", "emacs", "before-tool"), ("hook", "codex", "nothing")):
+        told = Program(home)(*words, stdin=b"{}")
+        assert (told.status, told.out) == (0, "")
+        assert "claude-code" in told.err
+
+
+def test_a_failure_of_the_ledger_is_logged_without_a_word_of_what_was_said(
+    home: Path, make_host: Callable[[str], Host]
+) -> None:
+    sessions = home / ".memrepo" / "data" / "sessions"
+    sessions.parent.mkdir(parents=True, exist_ok=True)
+    sessions.write_text("in the way")
+    host = make_host("claude-code")
+    assert host.tell("prompt", prompt=TOLD) == {}
+    assert host.is_denied(host.call("Write", {"file_path": str(host.root / "me.md"), "content": TOLD}))
+    text = (home / ".memrepo" / "data" / "logs" / "hooks.log").read_text()
+    assert "claude-code prompt" in text
+    assert TOLD not in text
+    assert (home / ".memrepo" / "data" / "logs" / "hooks.log").stat().st_mode & 0o777 == 0o600
+
+
+def test_the_log_does_not_grow_far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log, "LOG_LIMIT_BYTES", 500)
+    for _ in range(100):
+        log.write_log(tmp_path, ("codex", "prompt"), ValueError("secret"))
+    sizes = [path.stat().st_size for path in (tmp_path / "logs").iterdir()]
+    assert len(sizes) == 2
+    assert max(sizes) < 700
+    assert "secret" not in (tmp_path / "logs" / "hooks.log").read_text()
+
+
+def test_only_the_command_hook_is_taken_from_the_command_line() -> None:
+    assert find_hook_arguments(["hook", "codex", "prompt"]) == HookArguments("codex", "prompt")
+    assert find_hook_arguments(["--profile", "work", "hook", "codex", "prompt"]) == HookArguments(
+        "codex", "prompt", None, "work"
+    )
+    assert find_hook_arguments(["hook", "codex", "prompt", "--path=/x", "--json"]) == HookArguments(
+        "codex", "prompt", "/x"
+    )
+    for words in ([], ["ls"], ["--path", "hook", "ls"], ["recall", "hook"], ["hook", "--help"]):
+        assert find_hook_arguments(words) is None
+
+
+def test_a_hook_loads_neither_click_nor_the_store_nor_the_index(home: Path) -> None:
+    program = Program(home)
+    assert program("init").status == 0
+    code = (
+        "import sys\n"
+        "from memrepo.surfaces.hooks.arguments import find_hook_arguments\n"
+        "from memrepo.surfaces.hooks.entry import run\n"
+        "run(find_hook_arguments(['hook', 'claude-code', 'before-tool']))\n"
+        "heavy = {'click', 'sqlalchemy', 'pydantic', 'tantivy', 'mcp', 'memrepo.app'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    import subprocess
+
+    from tests.kit.program import make_environment
+
+    document = {"session_id": SESSION, "cwd": str(home), "tool_name": "Bash", "tool_input": {"command": "ls"}}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        input=json.dumps(document).encode(),
+        capture_output=True,
+        env=make_environment(home),
+        cwd=home,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
