@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 import shlex
 import sys
@@ -80,8 +81,14 @@ def test_every_example_of_the_page_runs(
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("MEMREPO_HOME", str(tmp_path / "memrepo-home"))
     monkeypatch.chdir(tmp_path)
+    # A guarded command would take the place of this process; tests/surfaces/test_cli_guard.py runs real ones.
+    monkeypatch.setattr("os.execv", lambda program, arguments: None)
+    (tmp_path / "programs").mkdir()
+    (tmp_path / "programs" / "bwrap").touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "programs"), prepend=os.pathsep)
     (tmp_path / "projects" / "billing" / ".git").mkdir(parents=True)
     (tmp_path / "facts.txt").write_text("Drinks tea\nPlays the cello\n", "utf-8")
+    (tmp_path / "event.json").write_text('{"session_id": "s", "source": "startup"}', "utf-8")
     (tmp_path / "measured").mkdir()
     fact = {"conv": "c", "fact": "Ann plays the cello", "date": "8 May, 2023", "dia_ids": ["D1:1"]}
     question = {"conv": "c", "question": "What does Ann play?", "covered": ["D1:1"]}

@@ -183,7 +183,7 @@ name = ""
     ("text", "key", "why"),
     [
         ("enabeld = true", "enabeld", "is no setting; did you mean enabled?"),
-        ("qqq = 1", "qqq", "is no setting: enabled, path, store_url, workspaces"),
+        ("qqq = 1", "qqq", "is no setting: enabled, path, store_url, untrusted_tools, workspaces"),
         ("[[workspaces]]\nid = 'a'\nrot = '/x'", "workspaces.a.rot", "is no setting; did you mean root?"),
         ("enabled = 'yes'", "enabled", "must be true or false, for example false"),
         ("enabled = 1", "enabled", "must be true or false, for example false"),
@@ -197,6 +197,9 @@ name = ""
         ("store_url = 'sqlite:///x.db'", "store_url", "its path must be an absolute path"),
         ("store_url = 'sqlite:///:memory:'", "store_url", "its path must be an absolute path"),
         ("store_url = 'sqlite:////x/'", "store_url", "must name a file, not a folder"),
+        ("untrusted_tools = 'a'", "untrusted_tools", 'must be list of text, for example ["mcp__crm__*"]'),
+        ("untrusted_tools = ['a', 7]", "untrusted_tools", "must be list of text"),
+        ("untrusted_tools = ['a', ' b']", "untrusted_tools", "must be 1 to 120 visible characters"),
         ("workspaces = 'a'", "workspaces", "must be list of tables"),
         ("workspaces = [3]", "workspaces.1", "must be a table"),
         ("[workspaces]\nid = 'a'", "workspaces", "must be list of tables"),
@@ -564,3 +567,18 @@ def test_the_examples_on_the_page_are_valid() -> None:
     for block in blocks:
         assert tomllib.loads(block)
         parse(block)
+
+
+def test_a_list_of_tools_is_read_and_changed_with_or_without_brackets() -> None:
+    assert parse("untrusted_tools = ['mcp__crm__*', 'x']").untrusted_tools == ("mcp__crm__*", "x")
+    one = set_setting(FULL, "untrusted_tools", "mcp__crm__*", file=FILE)
+    assert one == FULL.replace('notes"\n', 'notes"\nuntrusted_tools = ["mcp__crm__*"]\n')
+    two = set_setting(one, "untrusted_tools", '["a", "b"]', file=FILE)
+    assert get_setting(parse(two), "untrusted_tools") == ["a", "b"]
+    assert unset_setting(two, "untrusted_tools", file=FILE) == FULL
+
+
+def test_a_list_of_tools_that_is_no_list_changes_nothing() -> None:
+    for value in ("[1]", "[", '["a"]\nenabled = false'):
+        with pytest.raises(SettingsError):
+            set_setting(FULL, "untrusted_tools", value, file=FILE)

@@ -33,6 +33,7 @@ _FOLDER_FLAGS = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _COMMON_FLAGS
 # Without O_NONBLOCK a pipe that takes a file's place between the look and the open would hang us.
 _READ_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | _COMMON_FLAGS
 _CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _COMMON_FLAGS
+_APPEND_FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0) | _COMMON_FLAGS
 _CHUNK_BYTES = 1 << 20
 
 # What a file system without hard links answers (FAT, exFAT, some network and phone storage).
@@ -212,6 +213,29 @@ class Folder:
             return os.fstat(descriptor).st_mtime_ns
         finally:
             os.close(descriptor)
+
+    def append(self, name: str, data: bytes, *, durable: bool = False) -> None:
+        """Adds bytes at the end of a file in one write; makes the file when it is absent.
+
+        When the name meanwhile became another file's, they are added to that one too. Errors: OSError; PathRefused for
+        a link and for anything that is not a regular file.
+        """
+        while True:
+            look = self.find_stat(name)
+            if look is not None and not stat.S_ISREG(look.st_mode):
+                raise refuse_kind(self.show(name), look.st_mode, want="regular file")
+            descriptor = os.open(self._at(name), _APPEND_FLAGS, NEW_FILE_MODE, dir_fd=self._descriptor)
+            try:
+                if os.write(descriptor, data) != len(data):  # only a disk that is full takes a part
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                if durable:
+                    os.fsync(descriptor)
+                written = os.fstat(descriptor)
+            finally:
+                os.close(descriptor)
+            look = self.find_stat(name)
+            if look is not None and (look.st_dev, look.st_ino) == (written.st_dev, written.st_ino):
+                return
 
     def link(self, source: str, target: str) -> bool:
         """Gives a file a second name; False when that name is taken. Never overwrites."""

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 TEXT_LIMIT_BYTES = 1_000_000
 _SHOWN_FAULTS = 20
 WORKSPACES = "workspaces"
-SettingValue = bool | str | list[dict[str, Any]] | dict[str, Any] | None
+UNTRUSTED_TOOLS = "untrusted_tools"
+SettingValue = bool | str | list[str] | list[dict[str, Any]] | dict[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,7 @@ class Settings:
     enabled: bool = True
     path: Path | None = None
     store_url: str | None = None
+    untrusted_tools: tuple[str, ...] = ()
     workspaces: tuple[Workspace, ...] = ()
 
 
@@ -71,6 +73,14 @@ _ROWS = (
         "The private store: `sqlite:///` and the absolute path of a file outside the memory folder. Unset: a file in "
         "the data folder.",
         '"sqlite:////home/me/.memrepo/store.db"',
+    ),
+    SettingRow(
+        "untrusted_tools",
+        "list of text",
+        "[]",
+        "Names of tools that read text of people whom you do not vouch for: an agent that used one writes to the "
+        "inbox. `*` stands for anything.",
+        '["mcp__crm__*"]',
     ),
     SettingRow(
         "workspaces",
@@ -167,6 +177,8 @@ def get_setting(settings: Settings, key: str) -> SettingValue:
         return None if settings.path is None else str(settings.path)
     if key == "store_url":
         return settings.store_url
+    if key == UNTRUSTED_TOOLS:
+        return list(settings.untrusted_tools)
     if key == WORKSPACES:
         return [_show_workspace(workspace) for workspace in settings.workspaces]
     workspace_id, field = split_workspace_key(key, [workspace.id for workspace in settings.workspaces])
@@ -261,15 +273,22 @@ def make_settings_error(faults: Sequence[Fault], file: str) -> SettingsError:
 
 def _make_settings(raw: Mapping[str, Any]) -> Settings:
     """Turns a mapping that passed the rules into settings."""
-    unknown = set(raw) - {"enabled", "path", "store_url", WORKSPACES}
+    unknown = set(raw) - {"enabled", "path", "store_url", UNTRUSTED_TOOLS, WORKSPACES}
     if unknown or not isinstance(raw.get("enabled", True), bool):
         raise ValueError("not a mapping that passed")
     return Settings(
         enabled=raw.get("enabled", True),
         path=Path(raw["path"]) if "path" in raw else None,
         store_url=raw.get("store_url"),
+        untrusted_tools=_make_texts(raw.get(UNTRUSTED_TOOLS, [])),
         workspaces=tuple(_make_workspace(table) for table in raw.get(WORKSPACES, ())),
     )
+
+
+def _make_texts(raw: list[Any]) -> tuple[str, ...]:
+    if not isinstance(raw, list) or not all(isinstance(one, str) for one in raw):
+        raise TypeError("not a list that passed")
+    return tuple(raw)
 
 
 def _make_workspace(raw: Mapping[str, Any]) -> Workspace:

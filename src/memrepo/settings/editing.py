@@ -18,6 +18,7 @@ from tomlkit.items import AoT
 
 from memrepo.errors import SettingsError
 from memrepo.settings import (
+    UNTRUSTED_TOOLS,
     WORKSPACES,
     describe_settings,
     make_settings_error,
@@ -112,11 +113,13 @@ def _read_value(key: str, value: object, ids: list[str], file: str) -> object:
     _, field = split_workspace_key(key, ids)
     if (field or key) in {"enabled", "memory"}:
         return _YES_NO.get(value.strip().casefold(), value)
-    if key == WORKSPACES:
-        read = read_toml(f"{WORKSPACES} = {value}", file=file)
+    if key == UNTRUSTED_TOOLS and not value.lstrip().startswith("["):
+        return [value]
+    if key in {WORKSPACES, UNTRUSTED_TOOLS}:
+        read = read_toml(f"{key} = {value}", file=file)
         if len(read) > 1:
-            raise make_settings_error([(WORKSPACES, None, "more than one value was given")], file)
-        return read[WORKSPACES]
+            raise make_settings_error([(key, None, "more than one value was given")], file)
+        return read[key]
     return value
 
 
@@ -169,7 +172,7 @@ def _copy(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 def _set_at_top(text: str, key: str, value: object, expected: Mapping[str, Any]) -> str:
     document = tomlkit.parse(text)
-    if key not in document and isinstance(value, str | bool):
+    if key not in document and key != WORKSPACES and isinstance(value, str | bool | list):
         # The editor library would put a new key behind the comment that belongs to the first table.
         added = _insert_line(text, f"{key} = {tomlkit.item(value).as_string()}\n", document)
         with suppress(tomllib.TOMLDecodeError):

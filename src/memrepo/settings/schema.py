@@ -70,6 +70,13 @@ def check_workspace_id(value: str) -> str:
     return value
 
 
+def check_tool_pattern(value: str) -> str:
+    """A pattern of tools' names. Errors: ValueError."""
+    if not value or value != value.strip() or not value.isprintable() or len(value) > _NAME_LIMIT_CHARS:
+        raise ValueError(f"must be 1 to {_NAME_LIMIT_CHARS} visible characters, without spaces at its ends")
+    return value
+
+
 def check_workspace_name(value: str) -> str:
     """What a workspace may be called. Errors: ValueError."""
     if not value or value != value.strip() or not value.isprintable() or len(value) > _NAME_LIMIT_CHARS:
@@ -100,6 +107,7 @@ class SettingsTable(BaseModel):
     enabled: bool = True
     path: Folder | None = None
     store_url: Annotated[str, AfterValidator(check_store_url)] | None = None
+    untrusted_tools: list[Annotated[str, AfterValidator(check_tool_pattern)]] = []
     workspaces: list[WorkspaceTable] = []
 
 
@@ -142,7 +150,9 @@ def _explain(kind: str, message: str, steps: Steps) -> str:
 
 
 def _find_row(steps: Steps) -> SettingRow | None:
-    key = ".".join("ID" if isinstance(step, int) else step for step in steps)
+    key = ".".join("ID" if isinstance(step, int) else step for step in steps).removesuffix(".ID")
+    if key == WORKSPACES and len(steps) > 1:
+        return None
     return next((row for row in describe_settings() if row.key == key), None)
 
 
@@ -168,4 +178,6 @@ def _iter_cross_faults(raw: Mapping[str, Any]) -> Iterator[tuple[Steps, str]]:
 
 def _show(steps: Steps, raw: Mapping[str, Any]) -> str:
     """The key as `memrepo settings` takes it."""
+    if steps[0] != WORKSPACES:
+        return str(steps[0])
     return ".".join(step if isinstance(step, str) else name_table(raw[WORKSPACES][step], step + 1) for step in steps)

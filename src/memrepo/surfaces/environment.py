@@ -1,7 +1,8 @@
 """What the process was started with: the only reader of environment variables above `git/process`.
 
 Variables: `MEMREPO_HOME` (puts config, data and cache under one folder), `NO_COLOR` (any value that is not empty:
-no colour, https://no-color.org), `TERM`, `COLUMNS`. Everything is read once and handed on as a value.
+no colour, https://no-color.org), `TERM`, `COLUMNS`; for `memrepo install` those of the hosts. Everything is read once
+and handed on as a value.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
 HOME_VARIABLE = "MEMREPO_HOME"
+_HOST_VARIABLES = ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "XDG_CONFIG_HOME", "VIRTUAL_ENV")
 _WIDEST_COLUMNS = 120
 _USUAL_COLUMNS = 80
 
@@ -45,6 +47,11 @@ def read_environment() -> Environment:
         width=min(_WIDEST_COLUMNS, _find_columns(variables)) if is_terminal else None,
         can_ask=_is_terminal(sys.stdin) and _is_terminal(sys.stderr),
     )
+
+
+def read_host_variables() -> dict[str, str]:
+    """The variables by which agent hosts find their settings, and the one of an active virtual environment."""
+    return {name: os.environ[name] for name in _HOST_VARIABLES if name in os.environ}
 
 
 def find_current_folder() -> Path:

@@ -13,6 +13,13 @@ def main() -> NoReturn:
     gc.set_threshold(
         20_000
     )  # imports make objects that stay; looking through them again and again costs 5 % of a start
+    from memrepo.surfaces.hooks.arguments import find_hook_arguments
+
+    hook = find_hook_arguments(sys.argv[1:])
+    if hook is not None:
+        from memrepo.surfaces.hooks.entry import run_and_leave
+
+        run_and_leave(hook)
     from memrepo.surfaces.cli.entry import run
 
     sys.exit(run(sys.argv[1:]))

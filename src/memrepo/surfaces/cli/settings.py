@@ -8,6 +8,7 @@ import click
 
 from memrepo.profiles import find_default_root
 from memrepo.settings import (
+    WORKSPACES,
     describe_settings,
     get_setting,
     parse_settings,
@@ -163,7 +164,7 @@ def _iter_rows(current: Settings) -> Iterator[tuple[str, str]]:
         if ".ID." in row.key:
             continue
         value = get_setting(current, row.key)
-        if not isinstance(value, list):
+        if row.key != WORKSPACES:
             yield row.key, _NOT_SET if value is None else _format_value(value)
     for workspace in current.workspaces:
         fields = get_setting(current, f"workspaces.{workspace.id}")

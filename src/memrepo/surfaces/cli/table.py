@@ -52,6 +52,12 @@ COMMANDS: dict[str, Row] = {
     "doctor": Row("doctor", "doctor", "Check that everything is well, and mend it."),
     "index": Row("recalling", "index", "Look at the search index, or make it anew."),
     "eval": Row("recalling", "evaluate", "Measure memory on sets of questions."),
+    "guard": Row("guard", "guard", "Hide memory from shell commands with a sandbox."),
+    "mcp": Row("mcp", "mcp", "Serve memory to agents (Model Context Protocol)."),
+    "install": Row("installing", "install", "Give memory to an agent host."),
+    "uninstall": Row("installing", "uninstall", "Take memory out of an agent host."),
+    "status": Row("installing", "status", "Show which agent hosts have memory."),
+    "hook": Row("hook", "hook", "Answer an event of an agent host (installed by memrepo install)."),
     "settings": Row("settings", "settings", "Read and change settings."),
 }
 
