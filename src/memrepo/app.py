@@ -35,6 +35,7 @@ from memrepo.settings_file import read_settings
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from memrepo.approvals import ForgetOutcome, Request
     from memrepo.git.client import GitClient
     from memrepo.health import HealthRow, Patient
     from memrepo.history import CompactResult, History
@@ -243,6 +244,49 @@ class MemoryRepo(MemoryReader):
     ) -> WriteResult:
         """Moves an entry to another file of the repo. Errors: those of `MemoryRepoService.move`, PathRefused."""
         return self.service.move(_read_ref(ref), check_repo_path(target), task, expect_hash=expect_hash)
+
+    def forget(
+        self, ref: Ref | str, task: TaskContext, *, expect_hash: ContentHash | None = None, is_approved: bool = False
+    ) -> WriteResult:
+        """Removes an entry; an agent only what its own task wrote, unless the user approved it.
+
+        Errors: those of `MemoryRepoService.forget`, InvalidInput.
+        """
+        return self.service.forget(_read_ref(ref), task, expect_hash=expect_hash, is_approved=is_approved)
+
+    def request_forget(
+        self,
+        ref: Ref | str,
+        task: TaskContext,
+        *,
+        expect_hash: ContentHash | None = None,
+        ask: Callable[[str], bool | None] = lambda _: None,
+    ) -> ForgetOutcome:
+        """Removes an entry for an agent: at once, after `ask` said yes, or once the user grants the request it leaves.
+
+        Errors: those of `approvals.forget_with_approval`, InvalidInput.
+        """
+        from memrepo.approvals import forget_with_approval
+
+        return forget_with_approval(self.service, self.store, _read_ref(ref), task, expect_hash=expect_hash, ask=ask)
+
+    def list_requests(self) -> tuple[Request, ...]:
+        """What agents asked to forget and nobody has answered, oldest first. Errors: StoreFault."""
+        from memrepo.approvals import list_requests
+
+        return list_requests(self.root, self.store)
+
+    def grant_request(self, request_id: int, task: TaskContext) -> ForgetOutcome:
+        """The user's yes: forgets the entry. Errors: those of `approvals.grant`."""
+        from memrepo.approvals import grant
+
+        return grant(self.service, self.store, request_id, task)
+
+    def deny_request(self, request_id: int) -> Request:
+        """The user's no: the entry stays. Errors: NotFound, StoreFault."""
+        from memrepo.approvals import deny
+
+        return deny(self.root, self.store, request_id)
 
     # Health
 

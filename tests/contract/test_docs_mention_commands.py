@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING
 import click
 import pytest
 
+from memrepo.app import MemoryRepo
+from memrepo.locations import find_locations
+from memrepo.model import TaskContext
 from memrepo.surfaces.cli.entry import run
 from memrepo.surfaces.cli.table import COMMANDS, root
 
@@ -75,6 +78,15 @@ def test_every_option_is_in_the_section_of_its_command(name: str) -> None:
                 assert option in section, f"{name}: {option} is not documented"
 
 
+def ask_to_forget(home: Path) -> None:
+    """Two agents ask to forget what they did not write."""
+    with MemoryRepo.open(locations=find_locations(home / "memrepo-home"), home=home) as repo:
+        for fact in ("Hums while working", "Whistles while working"):
+            ref = repo.remember(fact, TaskContext.for_user()).ref
+            assert ref is not None
+            repo.request_forget(ref, TaskContext(task_id="s-1"))
+
+
 def test_every_example_of_the_page_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -83,6 +95,9 @@ def test_every_example_of_the_page_runs(
     monkeypatch.chdir(tmp_path)
     # A guarded command would take the place of this process; tests/surfaces/test_cli_guard.py runs real ones.
     monkeypatch.setattr("os.execv", lambda program, arguments: None)
+    # A server keeps the standard output it takes; tests/surfaces/test_mcp_transports.py runs real ones.
+    monkeypatch.setattr("memrepo.surfaces.mcp.stdio.take_stdout", lambda: -1)
+    monkeypatch.setattr("memrepo.surfaces.mcp.stdio.serve_stdio", lambda server, descriptor: None)
     (tmp_path / "programs").mkdir()
     (tmp_path / "programs" / "bwrap").touch(mode=0o755)
     monkeypatch.setenv("PATH", str(tmp_path / "programs"), prepend=os.pathsep)
@@ -97,6 +112,8 @@ def test_every_example_of_the_page_runs(
     for example in EXAMPLES:
         command, _, source = example.partition(" < ")
         stdin = (tmp_path / source).read_bytes() if source else b""
+        if example == "memrepo approvals":
+            ask_to_forget(tmp_path)
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
         status = run(shlex.split(command.replace(" ~/", f" {tmp_path}/"))[1:])
         told = capsys.readouterr()

@@ -16,14 +16,18 @@ from tests.kit.program import TIMEOUT_S
 from tests.kit.repos import raw_git
 
 from memrepo.lock import WriteLock
-from memrepo.recall import LIMIT_MOST, Detail, Lane
+from memrepo.recall import LIMIT_MOST, Detail
+from memrepo.recall import Lane as RecallLane
 from memrepo.surfaces.mcp.calls import Standing
+from memrepo.surfaces.mcp.opened import Lane
 from memrepo.surfaces.mcp.tools import RECALL_DETAILS, RECALL_LIMIT_MOST, RECALL_SCOPES, TOOLS
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from mcp import Client
+
+    from memrepo.app import MemoryRepo
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
@@ -74,7 +78,7 @@ def test_the_tools_are_listed_with_schemas_texts_and_hints(home: Path, mode: Mod
 def test_what_the_schema_of_recall_says_is_what_recall_takes() -> None:
     assert RECALL_LIMIT_MOST == LIMIT_MOST
     assert set(RECALL_DETAILS) == set(Detail)
-    assert set(RECALL_SCOPES) == set(Lane)
+    assert set(RECALL_SCOPES) == set(RecallLane)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -440,6 +444,24 @@ def test_faulty_settings_are_the_answer_until_they_are_mended(home: Path) -> Non
         assert (await call(client, "memory_remember", text="Drinks tea"))["reason"] == "memory_disabled"
 
     in_memory(home, play)
+
+
+def test_settings_that_change_while_the_repo_is_opened_count_from_the_next_call(home: Path) -> None:
+    settings = home / ".memrepo" / "config" / "settings.toml"
+    settings.parent.mkdir(parents=True, exist_ok=True)
+
+    def open_slowly() -> MemoryRepo:
+        repo = open_repo(home)
+        settings.write_text("enabled = false\n")
+        return repo
+
+    async def run() -> None:
+        lane = Lane("test", open_slowly, lambda: settings)
+        assert await lane.run(lambda repo: repo.settings.enabled)
+        assert not await lane.run(lambda repo: repo.settings.enabled)
+        await lane.close()
+
+    anyio.run(run)
 
 
 def test_a_strict_project_cannot_be_left_by_naming_another(home: Path) -> None:

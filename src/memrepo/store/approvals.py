@@ -59,6 +59,12 @@ class Approvals:
             connection.execute(used.values(status=str(ApprovalStatus.USED)))
             return True
 
+    def is_denied(self, kind: str, target: str, *, content_hash: str | None, task_id: str | None) -> bool:
+        """Whether the user said no to exactly this act; an answer is final."""
+        denied = _same_act(kind, target, content_hash, task_id, ApprovalStatus.DENIED)
+        with self._store.reading() as connection:
+            return connection.execute(denied.limit(1)).first() is not None
+
     def expire(self, *, before_ms: int) -> int:
         """Ends what was asked for before a time and is still open or unused; returns how many."""
         unused = (str(ApprovalStatus.PENDING), str(ApprovalStatus.GRANTED))

@@ -43,6 +43,7 @@ COMMANDS: dict[str, Row] = {
     "read": Row("reading", "read", "Show an entry and the section around it, as agents see it."),
     "grep": Row("reading", "grep", "Look for words or a pattern, line by line."),
     "inbox": Row("inbox", "inbox", "Review what agents wrote and you have not seen."),
+    "approvals": Row("approvals", "approvals", "Answer what agents ask to forget."),
     "log": Row("changes", "log", "List what was written, the newest first."),
     "diff": Row("changes", "diff", "Show what a commit changed, or what you edited since."),
     "undo": Row("changes", "undo", "Take a commit back."),

@@ -160,14 +160,12 @@ def recall(repo: MemoryRepo, arguments: RecallArguments, call: CallContext) -> A
 
 def forget(repo: MemoryRepo, arguments: ForgetArguments, call: CallContext) -> Answer:
     """Removes one entry, when its task or the user allows it. Changes: a line and the history, or a request."""
-    from memrepo.approvals import forget_with_approval
-
     task = call.make_task(repo)
     repo.require_memory(task)
     if repo.is_missing:
         raise NotFound(NO_MEMORY_YET, what="entry", name=arguments.ref or "")
     ref, expect_hash = _find_target(repo, arguments)
-    outcome = forget_with_approval(repo.service, repo.store, ref, task, expect_hash=expect_hash, ask=call.asking.ask)
+    outcome = repo.request_forget(ref, task, expect_hash=expect_hash, ask=call.asking.ask)
     return _tell_forgetting(outcome)
 
 
@@ -347,7 +345,7 @@ def _tell_forgetting(outcome: ForgetOutcome) -> Answer:
     note = {
         "removed": "the history keeps the text until the user compacts it",
         "denied": "the user said no; it stays",
-        "waiting": "the user must approve it first; it stays until then. Call again after they did, with the same ref",
+        "waiting": "the user was asked (memrepo approvals) and has not answered yet; it stays until they say yes",
     }[outcome.status]
     document = {
         "outcome": str(outcome.status),

@@ -57,8 +57,9 @@ class Lane:
         if self._repo is not None and self._stamp != self._find_stamp(self._repo.root):
             self._forget_repo()
         if self._repo is None:
+            settings = _look(self._find_settings())  # before they are read: a change meanwhile is seen by the next call
             repo = self._open_repo()
-            self._repo, self._stamp = repo, self._find_stamp(repo.root)
+            self._repo, self._stamp = repo, (settings, *_look_at_folder(repo.root))
         return self._repo
 
     def _forget_repo(self) -> None:
@@ -69,9 +70,12 @@ class Lane:
 
     def _find_stamp(self, root: Path) -> Stamp:
         """What changes when the repo must be opened anew: the settings, the folder itself, and whether it has git."""
-        git_folder = root / ".git"
-        has_history = os.path.lexists(git_folder / "HEAD")
-        return (_look(self._find_settings()), _look(root)[:2], _look(git_folder)[:2], has_history)
+        return (_look(self._find_settings()), *_look_at_folder(root))
+
+
+def _look_at_folder(root: Path) -> Stamp:
+    git_folder = root / ".git"
+    return _look(root)[:2], _look(git_folder)[:2], os.path.lexists(git_folder / "HEAD")
 
 
 def _look(place: Path) -> tuple[int, ...]:

@@ -174,8 +174,8 @@ _FORGET_RESULT = _object(
     outcome={
         "type": "string",
         "enum": ["removed", "denied", "waiting"],
-        "description": "removed: it is gone from the files. denied: the user said no. waiting: the user must approve "
-        "first; call again afterwards.",
+        "description": "removed: it is gone from the files. denied: the user said no. waiting: a request was left for "
+        "the user; it is removed when they grant it, no second call is needed.",
     },
     ref=_TEXT,
     approval_id=_MAYBE_INTEGER,
@@ -257,7 +257,7 @@ _ROWS = (
             "Remove one entry from memory, when the user asks for it or when something you stored yourself in this "
             "session was wrong. Name it by ref (with expect_hash) or by its whole text. What this session wrote is "
             "removed at once; for anything else the user is asked, and the outcome may be waiting until they "
-            "approve. To replace a fact, do not forget it: remember the new one with the same subject."
+            "answer. To replace a fact, do not forget it: remember the new one with the same subject."
         ),
         arguments=ForgetArguments,
         output_schema=_FORGET_RESULT,
