@@ -48,7 +48,7 @@ class Person:
     asked: list[str] = field(default_factory=list)
 
     async def __call__(
-        self, _: ClientRequestContext, params: types.ElicitRequestParams
+        self, context: ClientRequestContext, params: types.ElicitRequestParams
     ) -> types.ElicitResult | types.ErrorData:
         self.asked.append(params.message)
         if self.says == "fault":

@@ -29,7 +29,7 @@ def start_token_proxy(server: HttpServer) -> Iterator[str]:
         protocol_version = "HTTP/1.1"
 
         def forward(self) -> None:
-            own = f"localhost:{self.server.server_address[1]}"
+            own = f"localhost:{proxy.server_port}"
             body = self.rfile.read(int(self.headers.get("content-length", 0)))
             with closing(http.client.HTTPConnection(server.host, timeout=TIMEOUT_S)) as connection:
                 self.pass_on(connection, own, body)

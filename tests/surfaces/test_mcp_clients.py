@@ -22,7 +22,7 @@ from tests.kit.token_proxy import start_token_proxy
 from memrepo.surfaces.mcp.tools import TOOLS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
 
 CLIENTS = Path(__file__).resolve().parents[1] / "clients"
 PROGRAMS = CLIENTS / "node_modules" / ".bin"
@@ -66,7 +66,7 @@ def program(tmp_path: Path) -> Program:
 
 
 @pytest.fixture
-def inspect(program: Program) -> Iterator[Any]:
+def inspect(program: Program) -> Callable[..., Any]:
     """Runs the Inspector on the server over stdio; its document."""
 
     def run(*arguments: str) -> Any:
