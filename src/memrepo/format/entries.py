@@ -195,5 +195,10 @@ def content_hash(text: str) -> ContentHash:
     return ContentHash(hashlib.sha256((folded[:end] or folded).encode("utf-8", "surrogatepass")).hexdigest())
 
 
+def subject_key(subject: str) -> str:
+    """The form in which two subjects are the same: case and white space do not count."""
+    return " ".join(subject.split()).casefold()
+
+
 def _is_closing(character: str) -> bool:
     return unicodedata.category(character) == "Po" and character not in _SIGNS

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from memrepo.errors import NotFound, StaleRef, TooLarge
 from memrepo.format.document import find_entry
-from memrepo.format.entries import content_hash
+from memrepo.format.entries import content_hash, subject_key
 from memrepo.model import (
     INBOX_FILE,
     LESSONS_FILE,
@@ -33,7 +33,7 @@ from memrepo.model import (
     WriteResult,
     WriteStatus,
 )
-from memrepo.planning.file_draft import NEWLINE_SLACK_BYTES, FileDraft, ReadFile, limit_of, subject_key, too_long
+from memrepo.planning.file_draft import NEWLINE_SLACK_BYTES, FileDraft, ReadFile, limit_of, too_long
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

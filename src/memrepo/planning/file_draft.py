@@ -21,7 +21,7 @@ from memrepo.format.document import (
     remove_link,
     replace_lines,
 )
-from memrepo.format.entries import content_hash, render_entry
+from memrepo.format.entries import content_hash, render_entry, subject_key
 from memrepo.model import (
     ENTRY_LIMIT_CHARS,
     FILE_LIMIT_BYTES,
@@ -75,11 +75,6 @@ def too_long(text: str) -> TooLarge | None:
         unit="characters",
         where_instead="several shorter entries, or a note file linked from one entry",
     )
-
-
-def subject_key(subject: str) -> str:
-    """The form in which two subjects are the same: case and white space do not count."""
-    return " ".join(subject.split()).casefold()
 
 
 @dataclass(slots=True)
