@@ -18,13 +18,16 @@
     │   └── SideEmptied
     ├── Busy               held by another process, or too slow; try again
     │   ├── LockBusy
+    │   ├── SourceBusy
     │   └── GitTimeout
     ├── RepositoryFault    an invariant of the folder or of the store is broken
     │   ├── WorkTreeBlocked
     │   ├── ConfigRefused
     │   ├── GitMissing
     │   ├── DiskFault
-    │   └── StoreFault
+    │   ├── StoreFault
+    │   ├── SourceFault
+    │   └── BackupFault
     └── GitFailed          git ran and said no
 
 Errors carry facts; surfaces add exit codes and statuses (`surfaces/present.py` holds the only table). No error may
@@ -169,6 +172,13 @@ class LockBusy(Busy):
     fact_names = ("lock", "holder_pid", "held_since", "waited_s")
 
 
+class SourceBusy(Busy):
+    """Another program holds the database that facts come from, or go back to."""
+
+    code = "source-busy"
+    fact_names = ("path",)
+
+
 class GitTimeout(Busy):
     """git did not finish within `timeout_s` seconds and was ended."""
 
@@ -215,6 +225,20 @@ class StoreFault(RepositoryFault):
     """The private store cannot be opened or is damaged."""
 
     code = "store-fault"
+    fact_names = ("invariant", "path")
+
+
+class SourceFault(RepositoryFault):
+    """The database that facts come from, or go back to, cannot be used; `missing` names what it lacks."""
+
+    code = "source-fault"
+    fact_names = ("invariant", "path", "missing")
+
+
+class BackupFault(RepositoryFault):
+    """A backup cannot be read or written: damaged, another program's, or locked with a key that is not there."""
+
+    code = "backup-fault"
     fact_names = ("invariant", "path")
 
 
