@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from memrepo.approvals import ForgetOutcome, Request
+    from memrepo.export import ExportReport
     from memrepo.git.client import GitClient
     from memrepo.health import HealthRow, Patient
     from memrepo.history import CompactResult, History
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
         Workspace,
         WriteResult,
     )
+    from memrepo.planning.export_rows import ExportPlan
     from memrepo.service import MemoryRepoService
     from memrepo.sessions import Caller, SessionLedger
     from memrepo.settings import Settings
@@ -287,6 +289,44 @@ class MemoryRepo(MemoryReader):
         from memrepo.approvals import deny
 
         return deny(self.root, self.store, request_id)
+
+    # From a host's database
+
+    @property
+    def exported_at_ms(self) -> int | None:
+        """When an export came to its end, see `export.find_marker`."""
+        from memrepo.export import find_marker
+
+        return None if self.is_missing else find_marker(self.root)
+
+    def plan_export(self, database: Path) -> ExportPlan:
+        """Decides what an export of a database would write. Errors: those of `read_table`. Changes: nothing."""
+        from memrepo.planning.export_rows import Held, plan_export
+        from memrepo.store.cowork import read_table
+
+        table = read_table(database)
+        held = Held(() if self.is_missing else self.iter_entries())
+        return plan_export(table, held, workspaces=self._find_known_workspace, now=self._clock())
+
+    def run_export(
+        self, plan: ExportPlan, *, progress: Callable[[int, int], None] = lambda _, __: None
+    ) -> ExportReport:
+        """Writes the facts of a plan. Errors: those of `export.run_export`; Refused while memory is off."""
+        from memrepo.errors import Refused
+        from memrepo.export import run_export
+
+        if not self.settings.enabled:
+            raise Refused(
+                "memory is off; nothing was exported",
+                hint="memrepo settings set enabled true",
+                rule="enabled",
+                action="export",
+                target=str(self.root),
+            )
+        return run_export(self.service, plan, now=self._clock(), progress=progress)
+
+    def _find_known_workspace(self, workspace_id: str) -> Workspace | None:
+        return next((known for known in self.workspaces if known.id == workspace_id), None)
 
     # Health
 

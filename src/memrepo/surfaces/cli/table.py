@@ -50,6 +50,7 @@ COMMANDS: dict[str, Row] = {
     "compact": Row("compaction", "compact", "Replace the history, so that forgotten text is gone."),
     "clear": Row("compaction", "clear", "Empty a workspace's memory, or all global memory."),
     "purge-task": Row("forget", "purge_task", "Remove what an agent wrote in one task."),
+    "export": Row("exporting", "export", "Bring the facts of another memory into this one."),
     "doctor": Row("doctor", "doctor", "Check that everything is well, and mend it."),
     "index": Row("recalling", "index", "Look at the search index, or make it anew."),
     "eval": Row("recalling", "evaluate", "Measure memory on sets of questions."),
