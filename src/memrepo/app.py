@@ -26,6 +26,7 @@ from memrepo.profiles import (
     DEFAULT_PROFILE,
     check_profile,
     find_default_root,
+    find_profile_folder,
     find_sessions_folder,
     find_settings_file,
 )
@@ -51,10 +52,12 @@ if TYPE_CHECKING:
         Workspace,
         WriteResult,
     )
-    from memrepo.planning.export_rows import ExportPlan
+    from memrepo.planning.export_rows import ExportPlan, RetirePlan
+    from memrepo.retirement import RestoreReport, RetireReport
     from memrepo.service import MemoryRepoService
     from memrepo.sessions import Caller, SessionLedger
     from memrepo.settings import Settings
+    from memrepo.store.cowork import SourceTable
     from memrepo.writer import Writer
 
 
@@ -324,6 +327,54 @@ class MemoryRepo(MemoryReader):
                 target=str(self.root),
             )
         return run_export(self.service, plan, now=self._clock(), progress=progress)
+
+    def plan_retirement(self, database: Path) -> RetirePlan:
+        """Decides which rows `retire` would remove. Errors: those of `read_table`; Refused before an export."""
+        from memrepo.retirement import require_export
+        from memrepo.store.cowork import read_table
+
+        require_export(self.root)
+        return self._plan_retirement(read_table(database))
+
+    def retire(self, database: Path, *, backup: Path | None = None) -> RetireReport:
+        """Removes the rows whose text this folder holds, after an encrypted backup of them is proven.
+
+        `backup` is a new file outside the memory folder; None: one in the data folder.
+        Errors: those of `retirement.retire`; Refused before an export; PathRefused for a backup in the memory folder.
+        """
+        from memrepo.backups import choose_name, get_key
+        from memrepo.errors import PathRefused
+        from memrepo.retirement import require_export, retire
+
+        require_export(self.root)
+        own = find_profile_folder(self.locations, self.profile)
+        now = self._clock()
+        backup = backup or choose_name(own / "backups", f"{now:%Y%m%d-%H%M%S}")
+        if Path(os.path.realpath(backup)).is_relative_to(os.path.realpath(self.root)):
+            raise PathRefused(
+                f"{backup} is in the memory folder; no row was removed",
+                hint="choose a place outside of it: --backup FILE",
+                path=str(backup),
+                rule="inside-memory",
+            )
+        return retire(database, plan=self._plan_retirement, get_key=lambda: get_key(own), backup=backup, now=now)
+
+    def restore(self, backup: Path, *, into: Path | None = None, key: Path | None = None) -> RestoreReport:
+        """Puts the rows of a backup back, once. `key`: the file of its key, None for the one in the data folder.
+
+        Errors: those of `retirement.restore` and `backups.read_key`.
+        """
+        from memrepo.backups import KEY_NAME, read_key
+        from memrepo.retirement import restore
+
+        place = key or find_profile_folder(self.locations, self.profile) / KEY_NAME
+        return restore(backup, key=lambda: read_key(place), into=into)
+
+    def _plan_retirement(self, table: SourceTable) -> RetirePlan:
+        from memrepo.planning.export_rows import Held, plan_retirement
+
+        held = Held(self.iter_entries())
+        return plan_retirement(table, held, workspaces=self._find_known_workspace, now=self._clock())
 
     def _find_known_workspace(self, workspace_id: str) -> Workspace | None:
         return next((known for known in self.workspaces if known.id == workspace_id), None)

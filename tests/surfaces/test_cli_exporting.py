@@ -61,7 +61,11 @@ def test_facts_come_into_their_files_one_commit_each_and_the_rest_stays(memrepo:
     told = memrepo("export", "--from", "cowork.db")
     assert told.status == 0
     assert told.lines[0] == "exported 3 facts, 0 were there already"
-    assert sorted(told.lines[1:]) == ["stays: 1 commitments", "stays: 1 other people's words", "stays: 1 private"]
+    assert sorted(told.lines[1:]) == [
+        "stays: commitments (1)",
+        "stays: other people's words (1)",
+        "stays: private (1)",
+    ]
     assert "- Answers to Sam [by: user; kind: identity; subject: preferred_name; added: 2026-09-18]" in read(
         memrepo, "MEMORY.md"
     )

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.kit.cowork import SEPTEMBER_MS, make_cowork, make_row
 
 from memrepo.format.entries import content_hash
 from memrepo.model import Author, Entry, Kind, Origin, Privacy, Ref, RepoPath, Workspace
-from memrepo.planning.export_rows import WHY, ExportPlan, Held, Offer, Stay, judge_row, plan_export
+from memrepo.planning.export_rows import WHY, ExportPlan, Held, Offer, Stay, judge_row, plan_export, plan_retirement
 from memrepo.reading import LocatedEntry
 from memrepo.store.cowork import SourceRow, SourceTable, read_table
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NOW = dt.datetime(2026, 10, 5, 12, tzinfo=dt.UTC)
 SETTINGS = {
@@ -180,7 +178,7 @@ def test_a_workspace_that_only_the_scope_names_is_that_one() -> None:
 
 
 def plan(rows: list[SourceRow], *held: LocatedEntry) -> ExportPlan:
-    table = SourceTable(path=None, columns=(), rows=tuple(rows), workspace_names=NAMES)  # type: ignore[arg-type]
+    table = SourceTable(path=Path(), columns=(), rows=tuple(rows), workspace_names=NAMES)
     return plan_export(table, Held(held), workspaces=SETTINGS.get, now=NOW)
 
 
@@ -246,3 +244,36 @@ def test_every_row_of_a_database_is_decided_once(tmp_path: Path) -> None:
         ("Two", Stay.PRIVATE),
     ]
     assert not made.offers
+
+
+def retirement(row: SourceRow, *held: LocatedEntry) -> Stay | None:
+    """Why a row stays at a retirement, None when it goes."""
+    table = SourceTable(path=Path(), columns=(), rows=(row,), workspace_names={})
+    made = plan_retirement(table, Held(held), workspaces=SETTINGS.get, now=NOW)
+    assert len(made.retired) + len(made.left) == 1
+    return made.left[0].reason if made.left else None
+
+
+def test_a_row_goes_when_the_folder_holds_its_text_where_it_holds() -> None:
+    held = naming("workspaces/known.md", "ws-known"), entry("workspaces/known.md", "Deploys on Fridays")
+    assert retirement(row_of(), entry("me.md", "deploys on Fridays.")) is None
+    assert retirement(row_of(scope="workspace", workspace_id="ws-known"), *held) is None
+    assert retirement(row_of(), *held) is Stay.NOT_HELD
+    assert retirement(row_of(scope="workspace", workspace_id="ws-other"), *held) is Stay.NOT_HELD
+
+
+@pytest.mark.parametrize("path", ["inbox.md", "swarms/goal/findings.md"])
+def test_a_row_that_only_waits_in_the_folder_does_not_go(path: str) -> None:
+    assert retirement(row_of(), entry(path, "Deploys on Fridays")) is Stay.NOT_HELD
+
+
+@pytest.mark.parametrize("changed", [{"privacy": "private"}, {"kind": "commitment"}, {"scope": "contact"}])
+def test_what_an_export_leaves_a_retirement_leaves_though_the_folder_holds_the_text(changed: dict[str, Any]) -> None:
+    assert retirement(row_of(**changed), entry("me.md", "Deploys on Fridays")) is not None
+
+
+def test_a_row_with_a_secret_stays_when_the_folder_holds_it_without_it() -> None:
+    row = row_of("The token of the bot is ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8")
+    judged = judge(row.content)
+    assert isinstance(judged, Offer)
+    assert retirement(row, entry("me.md", judged.fact.text)) is Stay.CHANGED

@@ -72,6 +72,8 @@ class Stay(StrEnum):
     MEMORY_DISABLED = "memory_disabled"
     OUTRANKED = "outranked"
     TOO_LARGE = "too_large"
+    NOT_HELD = "not_held"
+    CHANGED = "changed"
 
 
 WHY: Mapping[Stay, str] = {
@@ -95,6 +97,8 @@ WHY: Mapping[Stay, str] = {
     Stay.MEMORY_DISABLED: "inferred in a workspace whose memory is off",
     Stay.OUTRANKED: "older than what the folder says of the same subject, or outranked by your own line",
     Stay.TOO_LARGE: "too large for an entry or its file",
+    Stay.NOT_HELD: "not in the folder",
+    Stay.CHANGED: "in the folder in another form, without a secret or hidden characters",
 }
 
 
@@ -136,6 +140,14 @@ class ExportPlan:
 
     offers: tuple[Offer, ...]
     known: tuple[Offer, ...]
+    left: tuple[Left, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RetirePlan:
+    """Rows whose text the folder holds, and rows that stay."""
+
+    retired: tuple[SourceRow, ...]
     left: tuple[Left, ...]
 
 
@@ -239,6 +251,24 @@ def plan_export(
         else:
             offers.append(judged)
     return ExportPlan(tuple(offers), tuple(known), tuple(left))
+
+
+def plan_retirement(
+    table: SourceTable, held: Held, *, workspaces: Callable[[str], Workspace | None], now: dt.datetime
+) -> RetirePlan:
+    """Decides which rows the folder has made needless: facts that it holds as they stand in the database."""
+    retired, left = [], []
+    for row in table.rows:
+        judged = judge_row(row, workspaces=workspaces, names=table.workspace_names, now=now)
+        if isinstance(judged, Stay):
+            left.append(Left(row, judged))
+        elif not held.holds(judged):
+            left.append(Left(row, Stay.NOT_HELD))
+        elif content_hash(row.content) != judged.text_hash:
+            left.append(Left(row, Stay.CHANGED))
+        else:
+            retired.append(row)
+    return RetirePlan(tuple(retired), tuple(left))
 
 
 def _find_reason(row: SourceRow, now: dt.datetime) -> Stay | None:

@@ -107,7 +107,7 @@ def format_left(left: Iterable[Left]) -> list[str]:
     from memrepo.planning.export_rows import WHY
 
     counted = Counter(reason for _, reason in left)
-    return [f"stays: {number:,} {WHY[reason]}" for reason, number in counted.most_common()]
+    return [f"stays: {WHY[reason]} ({number:,})" for reason, number in counted.most_common()]
 
 
 def _format_plan(invocation: Invocation, plan: ExportPlan) -> list[str]:

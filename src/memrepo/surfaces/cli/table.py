@@ -51,6 +51,8 @@ COMMANDS: dict[str, Row] = {
     "clear": Row("compaction", "clear", "Empty a workspace's memory, or all global memory."),
     "purge-task": Row("forget", "purge_task", "Remove what an agent wrote in one task."),
     "export": Row("exporting", "export", "Bring the facts of another memory into this one."),
+    "retire": Row("retiring", "retire", "Take out of a database what the folder holds now."),
+    "restore": Row("retiring", "restore", "Put retired rows back into their database."),
     "doctor": Row("doctor", "doctor", "Check that everything is well, and mend it."),
     "index": Row("recalling", "index", "Look at the search index, or make it anew."),
     "eval": Row("recalling", "evaluate", "Measure memory on sets of questions."),
