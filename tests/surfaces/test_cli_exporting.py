@@ -122,6 +122,14 @@ def test_a_dry_run_tells_everything_and_makes_nothing(memrepo: HereProgram, data
     assert not memrepo.root.exists()
 
 
+def test_a_dry_run_of_many_facts_shows_some_and_counts_the_others(memrepo: HereProgram, tmp_path: Path) -> None:
+    make_cowork(tmp_path / "c.db", [make_row(f"Fact number {number}") for number in range(23)])
+    told = memrepo("export", "--from", "c.db", "--dry-run")
+    assert told.out.count("Fact number") == 20
+    assert told.lines[-1] == "and 3 more: memrepo export --from FILE --dry-run --json"
+    assert len(memrepo("export", "--from", "c.db", "--dry-run", "--json").document["facts"]) == 23
+
+
 def test_a_dry_run_shows_no_secret_and_no_private_text(memrepo: HereProgram, tmp_path: Path) -> None:
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     make_cowork(tmp_path / "c.db", [make_row(f"The bot's token is {secret}"), make_row("Ill", privacy="private")])

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from memrepo.surfaces.cli.invocation import Invocation
 
 _TOLD_FACTS = 100
+_SHOWN_FACTS = 20
 
 
 @click.command(cls=MemrepoCommand, short_help="Bring the facts of another memory into this one.")
@@ -113,10 +114,12 @@ def format_left(left: Iterable[Left]) -> list[str]:
 def _format_plan(invocation: Invocation, plan: ExportPlan) -> list[str]:
     rows = [
         (str(offer.by), str(offer.candidate.kind), _format_place(offer), quote(offer.fact.text))
-        for offer in plan.offers
+        for offer in plan.offers[:_SHOWN_FACTS]
     ]
+    more = len(plan.offers) - len(rows)
+    rest = [f"and {more:,} more: memrepo export --from FILE --dry-run --json"] if more else []
     head = f"would write {count(len(plan.offers), 'fact')}, {len(plan.known):,} are there already"
-    return [head, *invocation.output.format_rows(rows), *format_left(plan.left)]
+    return [head, *invocation.output.format_rows(rows), *rest, *format_left(plan.left)]
 
 
 def _format_place(offer: Offer) -> str:
