@@ -376,7 +376,8 @@ class Message:
 class EntryFilter:
     """Which entries an act on many means; every field that is given must hold. An empty filter matches nothing.
 
-    `contains` is looked for without regard to case; `added_before` is exclusive; `task` is the id in its source.
+    `contains` is looked for without regard to case; `added_before` is exclusive; `task` is the id in its source,
+    `source` the whole of it.
     """
 
     contains: str | None = None
@@ -386,3 +387,4 @@ class EntryFilter:
     task: str | None = None
     path: RepoPath | None = None
     added_before: dt.date | None = None
+    source: str | None = None

@@ -42,6 +42,7 @@ from memrepo.model import (
     ContentHash,
     Entry,
     EntryFilter,
+    Fact,
     Kind,
     Message,
     Reason,
@@ -55,7 +56,7 @@ from memrepo.model import (
     WriteResult,
     WriteStatus,
 )
-from memrepo.planning.curation import plan_edit, plan_forget, plan_forget_where, plan_move, require_user
+from memrepo.planning.curation import Move, plan_edit, plan_forget, plan_forget_where, plan_move, require_user
 from memrepo.planning.draft import Draft, Planned
 from memrepo.planning.file_draft import FileDraft, too_long
 from memrepo.planning.intake import Accepted, accept, screen_text
@@ -71,6 +72,8 @@ if TYPE_CHECKING:
     from memrepo.writer import Applied, Writer, WriteSession
 
 T = TypeVar("T")
+Named = tuple[Ref, ContentHash | None]
+"""An entry by its ref, and the hash that it must carry when one is given."""
 
 SUBJECT_CHARS = 60
 STOP_WAIT_S = 3.0
@@ -249,18 +252,39 @@ class MemoryRepoService:
 
         Errors: NotFound, StaleRef, ApprovalNeeded, and those of `Writer.hold`.
         """
-        entry, applied = self._change(
-            lambda draft: plan_forget(draft, ref, task, expect_hash=expect_hash, is_approved=is_approved),
-            lambda entry: _message(f"Forget: {shorten(entry.text)}", task),
+        return self.forget_many(((ref, expect_hash),), task, is_approved=is_approved)[0]
+
+    def forget_many(
+        self, named: Sequence[Named], task: TaskContext, *, is_approved: bool = False
+    ) -> tuple[WriteResult, ...]:
+        """Removes several entries in one commit, or none of them; each is found where it stood before the write.
+
+        Errors: those of `forget`. Changes: as `forget`.
+        """
+
+        def plan(draft: Draft) -> list[Entry]:
+            return [
+                plan_forget(draft, ref, task, expect_hash=expect_hash, is_approved=is_approved)
+                for ref, expect_hash in named
+            ]
+
+        gone, applied = self._change(
+            plan, lambda gone: _message_of_many("Forget", [entry.text for entry in gone], task)
         )
-        self._purge_derived()
-        result = WriteResult(
-            WriteStatus.WRITTEN,
-            action=WriteAction.REMOVED,
-            ref=Ref(ref.path, entry.line),
-            hash=content_hash(entry.text),
+        if gone:
+            self._purge_derived()
+        return tuple(
+            _with_commit(
+                WriteResult(
+                    WriteStatus.WRITTEN,
+                    action=WriteAction.REMOVED,
+                    ref=Ref(ref.path, entry.line),
+                    hash=content_hash(entry.text),
+                ),
+                applied,
+            )
+            for (ref, _), entry in zip(named, gone, strict=True)
         )
-        return _with_commit(result, applied)
 
     def edit(self, ref: Ref, text: str, task: TaskContext, *, expect_hash: ContentHash | None = None) -> WriteResult:
         """Replaces the text of one entry and keeps its metadata; a text that the screen turns away is skipped.
@@ -279,7 +303,15 @@ class MemoryRepoService:
 
     def pin(self, ref: Ref, task: TaskContext, *, expect_hash: ContentHash | None = None) -> WriteResult:
         """Moves an entry to MEMORY.md, which every session reads; it becomes the user's word."""
-        return self._move(ref, MEMORY_FILE, task, "Pin", expect_hash=expect_hash, confirms=True)
+        return self.pin_many(((ref, expect_hash),), task)[0]
+
+    def pin_many(self, named: Sequence[Named], task: TaskContext) -> tuple[WriteResult, ...]:
+        """Pins several entries in one commit; what MEMORY.md has no room for stays where it is, and its result says so.
+
+        Errors: NotFound, StaleRef, Refused for an agent, and those of `Writer.hold`.
+        """
+        moves = [Move(ref, MEMORY_FILE, expect_hash=expect_hash, confirms=True) for ref, expect_hash in named]
+        return self._move_many(moves, task, "Pin")
 
     def move(
         self, ref: Ref, target: RepoPath, task: TaskContext, *, expect_hash: ContentHash | None = None
@@ -287,7 +319,8 @@ class MemoryRepoService:
         """Moves an entry to another Markdown file of the repo, made and linked when it is new."""
         if not target.lower().endswith(".md"):
             raise InvalidInput(f"{target} is no Markdown file", hint=f"name it {target}.md", file=target)
-        return self._move(ref, target, task, "Move", expect_hash=expect_hash, confirms=target == MEMORY_FILE)
+        move = Move(ref, target, expect_hash=expect_hash, confirms=target == MEMORY_FILE)
+        return self._move_many((move,), task, "Move")[0]
 
     def keep(
         self,
@@ -301,15 +334,36 @@ class MemoryRepoService:
 
         `workspaces` are those the settings know, for an entry whose workspace has no file yet.
         """
-        _, entry = Draft(self._read).get(ref, expect_hash)
+        return self.keep_many(((ref, expect_hash),), task, workspaces=workspaces)[0]
+
+    def keep_many(
+        self, named: Sequence[Named], task: TaskContext, *, workspaces: Iterable[Workspace] = ()
+    ) -> tuple[WriteResult, ...]:
+        """Keeps several inbox entries in one commit; what its file has no room for stays, and its result says so.
+
+        Errors: NotFound, StaleRef, Refused for an agent, and those of `Writer.hold`.
+        """
         known = {workspace.id: workspace for workspace in workspaces}
+        paths: dict[str, RepoPath] = {}
+        draft = Draft(self._read)
+        return self._move_many(
+            [self._choose_keep(draft, ref, expect_hash, known, paths) for ref, expect_hash in named], task, "Keep"
+        )
+
+    def _choose_keep(
+        self,
+        draft: Draft,
+        ref: Ref,
+        expect_hash: ContentHash | None,
+        known: dict[str, Workspace],
+        paths: dict[str, RepoPath],
+    ) -> Move:
+        _, entry = draft.get(ref, expect_hash)
         workspace_id = entry.value("workspace")
         workspace = (known.get(workspace_id) or Workspace(workspace_id, workspace_id)) if workspace_id else None
         destination = choose_file(_kind_of(entry), Scope.WORKSPACE if workspace else Scope.GLOBAL)
-        target = self._choose_path(destination, workspace, {})
-        return self._move(
-            ref, target, task, "Keep", expect_hash=content_hash(entry.text), confirms=True, workspace=workspace
-        )
+        target = self._choose_path(destination, workspace, paths)
+        return Move(ref, target, expect_hash=content_hash(entry.text), confirms=True, workspace=workspace)
 
     def forget_where(self, wanted: EntryFilter, task: TaskContext) -> tuple[Ref, ...]:
         """Removes every entry that the filter means, in one commit; returns where they stood.
@@ -393,31 +447,32 @@ class MemoryRepoService:
             self._is_closed = True
             return self._idle.wait_for(lambda: self._in_flight == 0, timeout_s)
 
-    def _move(
-        self,
-        ref: Ref,
-        target: RepoPath,
-        task: TaskContext,
-        verb: str,
-        *,
-        expect_hash: ContentHash | None,
-        confirms: bool,
-        workspace: Workspace | None = None,
-    ) -> WriteResult:
-        def plan(draft: Draft) -> Planned:
-            title = workspace.name if workspace else None
-            file = draft.file(target, title=title)
-            if file.is_new and (refusal := self._too_many_files(draft)):
-                raise refusal
-            if workspace:
-                self._name_workspace(file, workspace)
-            return plan_move(draft, ref, target, task, expect_hash=expect_hash, confirms=confirms)
+    def _move_many(self, moves: Sequence[Move], task: TaskContext, verb: str) -> tuple[WriteResult, ...]:
+        """Moves entries in one commit; what finds no room stays, and its result says so."""
 
-        planned, applied = self._change(plan, lambda planned: _message(f"{verb}: {shorten(planned.fact.text)}", task))
-        result = planned.result()
-        if result.action is WriteAction.INSERTED:
-            result = replace(result, action=WriteAction.MOVED)
-        return _with_commit(result, applied)
+        def plan(draft: Draft) -> list[Planned]:
+            return [self._plan_move(draft, move, task) for move in moves]
+
+        planned, applied = self._change(
+            plan, lambda planned: _message_of_many(verb, [one.fact.text for one in planned if one.is_placed], task)
+        )
+        results = [_with_commit(one.result(), applied) for one in planned]
+        return tuple(
+            replace(result, action=WriteAction.MOVED) if result.action is WriteAction.INSERTED else result
+            for result in results
+        )
+
+    def _plan_move(self, draft: Draft, move: Move, task: TaskContext) -> Planned:
+        _, entry = draft.get(move.ref, move.expect_hash)
+        fact = Fact(entry.text, entry.meta)
+        if refusal := too_long(entry.text):
+            return Planned.refused(fact, refusal)
+        file = draft.file(move.target, title=move.workspace.name if move.workspace else None)
+        if file.is_new and not file.added and (refusal := self._too_many_files(draft)):
+            raise refusal
+        if move.workspace:
+            self._name_workspace(file, move.workspace)
+        return plan_move(draft, move, task)
 
     def _change(self, plan: Callable[[Draft], T], message: Callable[[T], Message]) -> tuple[T, Applied]:
         """Plans and applies one write under the lock; plans anew when a file was edited in between."""
@@ -462,6 +517,10 @@ def _remember_message(facts: tuple[Accepted, ...], task: TaskContext) -> Message
     if len(facts) > 1:
         return _message(f"Remember {len(facts)} facts", task)
     return _message(f"Remember {facts[0].candidate.kind}: {shorten(facts[0].fact.text)}", task)
+
+
+def _message_of_many(verb: str, texts: Sequence[str], task: TaskContext) -> Message:
+    return _message(f"{verb}: {shorten(texts[0])}" if len(texts) == 1 else f"{verb} {len(texts)} entries", task)
 
 
 def _message(subject: str, task: TaskContext) -> Message:

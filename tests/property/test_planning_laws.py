@@ -30,7 +30,7 @@ from memrepo.model import (
     WriteResult,
     WriteStatus,
 )
-from memrepo.planning.curation import plan_edit, plan_forget, plan_move
+from memrepo.planning.curation import Move, plan_edit, plan_forget, plan_move
 from memrepo.planning.draft import Draft
 from memrepo.planning.file_draft import limit_of
 from memrepo.planning.undo import undo_change
@@ -197,7 +197,7 @@ def test_forgetting_editing_and_moving_touch_their_own_line_alone(
             return
     else:
         assume(len(entry.text) <= 500)
-        planned = plan_move(draft, ref, target, USER, expect_hash=wanted, confirms=False)
+        planned = plan_move(draft, Move(ref, target, expect_hash=wanted), USER)
     after = apply(files, draft)
     assert_limits(files, after)
     document = Document.parse(files[path])

@@ -262,6 +262,57 @@ def test_the_whole_inbox_is_discarded_only_after_a_yes(memrepo: HereProgram) -> 
     assert memrepo("inbox", "discard", "--all", "--yes").out == "discarded 2 entries\n"
 
 
+@pytest.mark.parametrize(
+    ("arguments", "subject"),
+    [
+        (("inbox", "keep"), "Keep 3 entries"),
+        (("inbox", "pin"), "Pin 3 entries"),
+        (("inbox", "discard"), "Forget 3 entries"),
+        (("forget",), "Forget 3 entries"),
+    ],
+)
+def test_many_entries_are_decided_about_in_one_commit(
+    memrepo: HereProgram, arguments: tuple[str, ...], subject: str
+) -> None:
+    for fact in ("Likes jazz", "Likes tea", "Likes rain"):
+        memrepo("remember", fact, "--by", "agent")
+    before = len(memrepo("log", "-n", "50", "--json").document["commits"])
+    refs = [f"repo:inbox.md#L{line}" for line in (5, 3, 4)]
+    assert memrepo(*arguments, *refs, *(["--yes"] if arguments == ("forget",) else [])).status == 0
+    commits = memrepo("log", "-n", "50", "--json").document["commits"]
+    assert len(commits) == before + 1
+    assert commits[0]["subject"] == subject
+    assert memrepo("inbox").out == "the inbox is empty\n"
+
+
+def test_entries_that_say_the_same_are_kept_once_and_none_stays(memrepo: HereProgram) -> None:
+    memrepo("remember", "Likes jazz", "--by", "agent")
+    place = memrepo.root / "inbox.md"
+    place.write_text(place.read_text("utf-8") + "- likes jazz. [by: agent]\n", "utf-8")
+    assert memrepo("inbox", "keep", "--all", "--yes").status == 0
+    assert read(memrepo, "me.md").lower().count("likes jazz") == 1
+    assert memrepo("inbox").out == "the inbox is empty\n"
+
+
+def test_what_memory_md_has_no_room_for_stays_in_the_inbox(memrepo: HereProgram) -> None:
+    for letter in "abcdefghijkl":
+        memrepo("remember", letter * 400, "--by", "agent")
+    told = memrepo("inbox", "pin", "--all", "--yes", "--json")
+    assert told.status == 3
+    results = told.document["results"]
+    assert {result["status"] for result in results} == {"written", "skipped"}
+    left = memrepo("inbox", "--json").document["entries"]
+    assert len(left) == len([result for result in results if result["status"] == "skipped"])
+    assert len(read(memrepo, "MEMORY.md").encode()) <= 4096
+
+
+def test_entries_of_one_source_are_meant_by_it(memrepo: HereProgram) -> None:
+    memrepo("remember", "Likes jazz", "--by", "agent", "--source", "import")
+    memrepo("remember", "Likes tea", "--by", "agent")
+    assert memrepo("inbox", "discard", "--source", "import", "--yes").out == "discarded 1 entry\n"
+    assert memrepo("inbox").lines == ["repo:inbox.md#L3\tagent\tLikes tea"]
+
+
 def test_an_entry_outside_the_inbox_is_not_kept_from_it(memrepo: HereProgram) -> None:
     memrepo("remember", "Drinks tea")
     assert memrepo("inbox", "discard", "repo:me.md#L3").status == 2

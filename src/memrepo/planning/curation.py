@@ -7,12 +7,24 @@ writes. An agent changes without asking only what its own task wrote (memory rep
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memrepo.errors import ApprovalNeeded, InvalidInput, Refused
 from memrepo.format.document import WORKSPACE_ENTRY
 from memrepo.format.entries import content_hash
-from memrepo.model import Actor, Author, ContentHash, Entry, EntryFilter, Fact, Ref, RepoPath, TaskContext
+from memrepo.model import (
+    Actor,
+    Author,
+    ContentHash,
+    Entry,
+    EntryFilter,
+    Fact,
+    Ref,
+    RepoPath,
+    TaskContext,
+    Workspace,
+)
 from memrepo.planning.draft import Draft, Planned
 from memrepo.planning.file_draft import too_long
 from memrepo.planning.intake import task_source
@@ -66,28 +78,32 @@ def plan_edit(
     return Planned.edited(fact, file, entry.line)
 
 
-def plan_move(
-    draft: Draft,
-    ref: Ref,
-    target: RepoPath,
-    task: TaskContext,
-    *,
-    expect_hash: ContentHash | None,
-    confirms: bool,
-    title: str | None = None,
-) -> Planned:
-    """Moves an entry to another file; `confirms` makes it the user's word (pinning, keeping from the inbox).
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One entry on its way to another file; `confirms` makes it the user's word (pinning, keeping from the inbox).
 
-    The entry leaves its file only when the target has taken it (or already held it). Errors: NotFound, StaleRef,
-    Refused for an agent.
+    `workspace` is the one whose file the target is, when the entry's own metadata named it.
     """
-    file, entry = draft.get(ref, expect_hash)
+
+    ref: Ref
+    target: RepoPath
+    expect_hash: ContentHash | None = None
+    confirms: bool = False
+    workspace: Workspace | None = None
+
+
+def plan_move(draft: Draft, move: Move, task: TaskContext) -> Planned:
+    """Moves an entry. It leaves its file only when the target has taken it (or already held it).
+
+    Errors: NotFound, StaleRef, InvalidInput, Refused for an agent.
+    """
+    ref, target = move.ref, move.target
+    file, entry = draft.get(ref, move.expect_hash)
     require_user(task, f"move {ref} to {target}")
     if ref.path == target:
         raise InvalidInput(f"{ref} already stands in {target}", hint="name another file", file=str(target))
-    meta = with_value(entry.meta, "by", Author.USER) if confirms else entry.meta
-    meta = tuple(pair for pair in meta if not (confirms and pair[0] == "workspace"))
-    draft.file(target, title=title)
+    meta = with_value(entry.meta, "by", Author.USER) if move.confirms else entry.meta
+    meta = tuple(pair for pair in meta if not (move.confirms and pair[0] == "workspace"))
     planned = draft.remember(Fact(entry.text, meta), target)
     if planned.is_placed:
         file.remove(entry.line)
@@ -129,6 +145,7 @@ def matches(entry: Entry, wanted: EntryFilter) -> bool:
         wanted.kind is None or entry.value("kind") == wanted.kind,
         wanted.subject is None or (entry.value("subject") or "").casefold() == wanted.subject.casefold(),
         wanted.task is None or entry.value("source") == task_source(wanted.task),
+        wanted.source is None or (entry.value("source") or "").casefold() == wanted.source.casefold(),
         wanted.added_before is None or (added is not None and _is_before(added, wanted.added_before)),
     )
     return all(checks)

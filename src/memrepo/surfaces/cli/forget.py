@@ -20,12 +20,12 @@ from memrepo.surfaces.cli.options import (
     yes_option,
 )
 from memrepo.surfaces.cli.selection import (
-    apply_to_each,
     describe_entry,
     find_located,
     find_selected,
     format_entries,
     is_ref,
+    name_entries,
     parse_file,
     parse_own_ref,
 )
@@ -144,9 +144,7 @@ def _forget_named(
         found = find_selected(repo, arguments)
     if len(found) > 1:
         _ask(invocation, found, is_confirmed=is_confirmed)
-    results = apply_to_each(
-        invocation, found, lambda ref, text_hash: repo.service.forget(ref, USER, expect_hash=text_hash)
-    )
+    results = repo.service.forget_many(name_entries(found), USER)
     lines: list[str] = []
     for located, result in zip(found, results, strict=True):
         first, *rest = format_result(result).split("\n")

@@ -1,7 +1,9 @@
-"""`memrepo inbox`: what agents wrote from sessions that had read untrusted content, for the user to keep or discard."""
+"""`memrepo inbox`: what agents wrote after untrusted content, and what was imported, for the user to decide about."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import wraps
 from typing import TYPE_CHECKING
 
 import click
@@ -9,12 +11,12 @@ import click
 from memrepo.errors import InvalidInput
 from memrepo.model import INBOX_FILE, EntryFilter, Kind
 from memrepo.surfaces.cli.options import KINDS, USER, count, decode_words, quote, yes_option
-from memrepo.surfaces.cli.selection import apply_to_each, describe_entry, find_selected, format_entries
+from memrepo.surfaces.cli.selection import describe_entry, find_selected, format_entries, name_entries
 from memrepo.surfaces.cli.table import MemrepoGroup
 from memrepo.surfaces.present import describe_result, format_result, get_exit_status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from memrepo.app import MemoryRepo
@@ -26,11 +28,45 @@ if TYPE_CHECKING:
 _NOTHING = "no entry of the inbox fulfils that; nothing was changed"
 
 
-def _selection(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds the ways to say which entries of the inbox are meant."""
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which entries of the inbox a command means: those of its refs, or all that fulfil its conditions."""
+
+    refs: tuple[str, ...]
+    wanted: EntryFilter
+    is_confirmed: bool
+
+
+def _selecting(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds the ways to say which entries are meant, and hands them on as one `Selection`."""
+
+    @click.pass_obj
+    @wraps(function)
+    def select(
+        invocation: Invocation,
+        *,
+        refs: tuple[str, ...],
+        is_all: bool,
+        contains: str | None,
+        task: str | None,
+        source: str | None,
+        kind: str | None,
+        is_confirmed: bool,
+    ) -> Any:
+        has_conditions = any(value is not None for value in (contains, task, source, kind))
+        if refs and (has_conditions or is_all):
+            raise click.UsageError("name entries or give conditions, not both")
+        if not refs and not has_conditions and not is_all:
+            raise click.UsageError("name an entry (REF), or say --all or --contains TEXT")
+        wanted = EntryFilter(
+            contains=contains, task=task, source=source, kind=Kind(kind) if kind else None, path=INBOX_FILE
+        )
+        return function(invocation, Selection(refs, wanted, is_confirmed))
+
     for option in (
         yes_option,
         click.option("--kind", type=KINDS, help="Every entry of this kind."),
+        click.option("--source", callback=decode_words, metavar="S", help="Every entry of this source: import."),
         click.option("--task", metavar="ID", help="Every entry that was written in this task."),
         click.option(
             "--contains",
@@ -41,8 +77,8 @@ def _selection(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--all", "is_all", is_flag=True, help="The whole inbox."),
         click.argument("refs", nargs=-1, metavar="[REF]..."),
     ):
-        function = option(function)
-    return function
+        select = option(select)
+    return select
 
 
 @click.group(
@@ -50,7 +86,7 @@ def _selection(function: Callable[..., Any]) -> Callable[..., Any]:
 )
 @click.pass_context
 def inbox(context: click.Context) -> None:
-    """Review what agents wrote from sessions that had read untrusted content. No agent is shown the inbox.
+    """Review what agents wrote after reading untrusted content, and what was imported. No agent is shown the inbox.
 
     Without a command it lists the inbox.
 
@@ -75,65 +111,47 @@ def list_inbox(invocation: Invocation) -> None:
 
 
 @inbox.command()
-@_selection
-@click.pass_obj
-def keep(
-    invocation: Invocation,
-    *,
-    refs: tuple[str, ...],
-    is_all: bool,
-    contains: str | None,
-    task: str | None,
-    kind: str | None,
-    is_confirmed: bool,
-) -> int:
-    """Keep entries of the inbox: each moves to the file of its kind and becomes your word.
+@_selecting
+def keep(invocation: Invocation, selection: Selection) -> int:
+    """Keep entries of the inbox: each moves to the file of its kind and becomes your word. All in one commit.
 
     \b
     memrepo inbox keep repo:inbox.md#L3 repo:inbox.md#L4
     memrepo inbox keep --kind insight
     """
-    wanted = _check_selection(refs, contains=contains, task=task, kind=kind, is_all=is_all)
     repo = invocation.open()
-    found = _select(repo, refs, wanted)
-    if found and not refs:
-        _ask(invocation, found, "keep", is_confirmed=is_confirmed)
-    results = apply_to_each(
-        invocation,
-        found,
-        lambda ref, text_hash: repo.service.keep(ref, USER, expect_hash=text_hash, workspaces=repo.workspaces),
+    found = _decide(invocation, repo, selection, "keep")
+    return _tell_results(
+        invocation, found, repo.service.keep_many(name_entries(found), USER, workspaces=repo.workspaces)
     )
-    _tell_results(invocation, found, results)
-    return get_exit_status(results)
 
 
 @inbox.command()
-@_selection
-@click.pass_obj
-def discard(
-    invocation: Invocation,
-    *,
-    refs: tuple[str, ...],
-    is_all: bool,
-    contains: str | None,
-    task: str | None,
-    kind: str | None,
-    is_confirmed: bool,
-) -> None:
-    """Remove entries of the inbox.
+@_selecting
+def pin(invocation: Invocation, selection: Selection) -> int:
+    """Pin entries of the inbox: each moves to MEMORY.md, which every session reads. All in one commit.
+
+    \b
+    memrepo inbox pin repo:inbox.md#L3
+    memrepo inbox pin --contains "answer in English"
+    """
+    repo = invocation.open()
+    found = _decide(invocation, repo, selection, "pin")
+    return _tell_results(invocation, found, repo.service.pin_many(name_entries(found), USER))
+
+
+@inbox.command()
+@_selecting
+def discard(invocation: Invocation, selection: Selection) -> None:
+    """Remove entries of the inbox. All in one commit.
 
     \b
     memrepo inbox discard repo:inbox.md#L3
-    memrepo inbox discard --task 4f2a
+    memrepo inbox discard --source import
     """
-    wanted = _check_selection(refs, contains=contains, task=task, kind=kind, is_all=is_all)
     repo = invocation.open()
-    found = _select(repo, refs, wanted)
-    if found and refs:
-        apply_to_each(invocation, found, lambda ref, text_hash: repo.service.forget(ref, USER, expect_hash=text_hash))
-    elif found:
-        _ask(invocation, found, "discard", is_confirmed=is_confirmed)
-        repo.service.forget_where(wanted, USER)
+    found = _decide(invocation, repo, selection, "discard")
+    repo.service.forget_many(name_entries(found), USER)
     words = f"discarded {count(len(found), 'entry', 'entries')}" if found else _NOTHING
     invocation.output.emit({"removed": [describe_entry(located) for located in found], "count": len(found)}, words)
 
@@ -147,15 +165,12 @@ def _list(invocation: Invocation) -> None:
         invocation.output.tell("to decide: memrepo inbox keep REF, or memrepo inbox discard REF")
 
 
-def _check_selection(
-    refs: tuple[str, ...], *, contains: str | None, task: str | None, kind: str | None, is_all: bool
-) -> EntryFilter:
-    has_conditions = any(value is not None for value in (contains, task, kind))
-    if refs and (has_conditions or is_all):
-        raise click.UsageError("name entries or give conditions, not both")
-    if not refs and not has_conditions and not is_all:
-        raise click.UsageError("name an entry (REF), or say --all or --contains TEXT")
-    return EntryFilter(contains=contains, task=task, kind=Kind(kind) if kind else None, path=INBOX_FILE)
+def _decide(invocation: Invocation, repo: MemoryRepo, selection: Selection, verb: str) -> list[LocatedEntry]:
+    """The entries that are meant; the user has said yes when they were not named one by one."""
+    found = _select(repo, selection.refs, selection.wanted)
+    if found and not selection.refs:
+        _ask(invocation, found, verb, is_confirmed=selection.is_confirmed)
+    return found
 
 
 def _select(repo: MemoryRepo, refs: tuple[str, ...], wanted: EntryFilter) -> list[LocatedEntry]:
@@ -180,9 +195,10 @@ def _ask(invocation: Invocation, found: list[LocatedEntry], verb: str, *, is_con
     invocation.confirm(f"{verb} {number}?", action=f"to {verb} {number}", is_confirmed=is_confirmed)
 
 
-def _tell_results(invocation: Invocation, found: list[LocatedEntry], results: list[WriteResult]) -> None:
+def _tell_results(invocation: Invocation, found: list[LocatedEntry], results: Sequence[WriteResult]) -> int:
     lines = []
     for located, result in zip(found, results, strict=True):
         first, *rest = format_result(result).split("\n")
         lines += [f"{first}: {quote(located.entry.text)}", *rest]
     invocation.output.emit({"results": [describe_result(result) for result in results]}, lines or _NOTHING)
+    return get_exit_status(results)

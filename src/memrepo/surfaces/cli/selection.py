@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memrepo.errors import InvalidInput, MemrepoError, NotFound, Refused
+from memrepo.errors import InvalidInput, NotFound, Refused
 from memrepo.format.entries import content_hash
 from memrepo.format.refs import parse_ref
-from memrepo.model import Ref, WriteStatus
 from memrepo.surfaces.cli.options import quote
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from memrepo.app import MemoryRepo
-    from memrepo.model import ContentHash, RepoPath, WriteResult
+    from memrepo.model import ContentHash, Ref, RepoPath
     from memrepo.reading import LocatedEntry
     from memrepo.surfaces.cli.invocation import Invocation
 
@@ -105,28 +104,9 @@ def find_selected(repo: MemoryRepo, arguments: Sequence[str]) -> list[LocatedEnt
     return [find_located(repo, ref) for ref in refs]
 
 
-def apply_to_each(
-    invocation: Invocation, found: Sequence[LocatedEntry], act: Callable[[Ref, ContentHash], WriteResult]
-) -> list[WriteResult]:
-    """Takes entries out of their files one after the other, each where it stands once those before it are gone.
-
-    So twins of one text are never mistaken. An error ends it; what was done before is told.
-    """
-    gone: dict[RepoPath, list[int]] = {}
-    results: list[WriteResult] = []
-    for located in found:
-        above = gone.setdefault(located.ref.path, [])
-        line = located.ref.line - sum(1 for other in above if other < located.ref.line)
-        try:
-            result = act(Ref(located.ref.path, line), located.hash)
-        except MemrepoError:
-            if results:
-                invocation.output.tell(f"note: {len(results)} of {len(found)} were done before this error")
-            raise
-        if result.status is WriteStatus.WRITTEN:
-            above.append(located.ref.line)
-        results.append(result)
-    return results
+def name_entries(found: Iterable[LocatedEntry]) -> list[tuple[Ref, ContentHash]]:
+    """Entries as the service is told of them: where they stood, and the hash that proves it."""
+    return [(located.ref, located.hash) for located in found]
 
 
 def describe_entry(located: LocatedEntry) -> dict[str, object]:
