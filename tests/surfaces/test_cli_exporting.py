@@ -149,6 +149,11 @@ def test_a_registered_workspace_gives_its_name(memrepo: HereProgram, database: P
     assert "Deploys go through staging" in read(memrepo, "workspaces/money.md")
 
 
+def test_workspaces_that_the_settings_do_not_know_are_named(memrepo: HereProgram, database: Path) -> None:
+    told = memrepo("export", "--from", "cowork.db")
+    assert "the settings do not know 1 workspace: Billing Service (ws-uuid-1)\n" in told.err
+
+
 def test_a_workspace_that_the_folder_names_keeps_its_file(memrepo: HereProgram, database: Path) -> None:
     memrepo("init")
     (memrepo.root / "workspaces").mkdir()

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _TOLD_FACTS = 100
 _SHOWN_FACTS = 20
+_SHOWN_WORKSPACES = 3
 
 
 @click.command(cls=MemrepoCommand, short_help="Bring the facts of another memory into this one.")
@@ -144,10 +145,13 @@ def _tell_what_next(
         tell("what is written stands; run it again for the rest")
         return
     known = {workspace.id for workspace in repo.workspaces}
-    new = {offer.candidate.workspace for offer in plan.offers if offer.candidate.workspace} - {None}
-    for workspace in sorted((one for one in new if one.id not in known), key=lambda one: one.name):
-        name = escape_control(f"{workspace.name} ({workspace.id})")
-        tell(f"note: the settings know no workspace {name}; with its root there, its facts are found from its folder")
+    found = {offer.candidate.workspace for offer in plan.offers if offer.candidate.workspace}
+    new = sorted(f"{workspace.name} ({workspace.id})" for workspace in found if workspace.id not in known)
+    if new:
+        shown = "; ".join(new[:_SHOWN_WORKSPACES]) + ("; …" if len(new) > _SHOWN_WORKSPACES else "")
+        many = count(len(new), "workspace")
+        tell(f"note: the settings do not know {many}: {escape_control(shown)}")
+        tell("with its id and root there, a workspace is found from its folder: memrepo settings set workspaces …")
     if report.written or report.known:
         place = escape_control(repr(str(database)))
         tell(f"to take out of the database what the folder now holds: memrepo retire --from {place}")
