@@ -4,6 +4,10 @@ One file, `.git/cowork-pending.json`, present only while a write is under way. I
 digest before, its bytes after, the commit message), so that whoever takes the lock next can finish a write whose
 process was killed: all of its files or, when the journal never became whole, none. Nothing else reads or writes that
 file.
+
+A second one, `.git/cowork-replayed.json`, holds the keys of pending writes that are in the repo while their rows may
+still wait in the private store: the two cannot change at once, and a write that was done must not be done again after
+the user took it back.
 """
 
 from __future__ import annotations
@@ -22,17 +26,23 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 JOURNAL_NAME = "cowork-pending.json"
+REPLAYED_NAME = "cowork-replayed.json"
 _DAMAGED = "cowork-pending.damaged-"
 _VERSION = 1
+_KEYS_LIMIT = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class JournalRecord:
-    """One write: the changes and the message they are committed with. `is_written`: only the commit is missing."""
+    """One write: the changes and the message they are committed with. `is_written`: only the commit is missing.
+
+    `replays` is the key of the pending write that this is, "" for any other.
+    """
 
     changes: tuple[FileChange, ...]
     message: Message
     is_written: bool = False
+    replays: str = ""
 
 
 def write_journal(git_folder: Path, record: JournalRecord) -> None:
@@ -77,6 +87,36 @@ def list_damaged_journals(git_folder: Path) -> tuple[str, ...]:
     return tuple(sorted(f".git/{path.name}" for path in git_folder.glob(f"{_DAMAGED}*.json")))
 
 
+def read_replayed(git_folder: Path) -> tuple[str, ...]:
+    """The keys of the pending writes that the repo holds, oldest first. What cannot be read counts as none."""
+    data = read_internal(git_folder, REPLAYED_NAME)
+    try:
+        keys = json.loads(data)["keys"] if data else []
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return ()
+    return tuple(key for key in keys if isinstance(key, str)) if isinstance(keys, list) else ()
+
+
+def add_replayed(git_folder: Path, key: str) -> None:
+    """Notes that a pending write is in the repo. Changes: `.git/cowork-replayed.json`. Errors: DiskFault."""
+    known = [other for other in read_replayed(git_folder) if other != key]
+    _write_replayed(git_folder, [*known, key][-_KEYS_LIMIT:])
+
+
+def remove_replayed(git_folder: Path, key: str) -> None:
+    """Ends that: the store knows it too. Changes: `.git/cowork-replayed.json`. Errors: DiskFault."""
+    keys = read_replayed(git_folder)
+    if key in keys:
+        _write_replayed(git_folder, [other for other in keys if other != key])
+
+
+def _write_replayed(git_folder: Path, keys: list[str]) -> None:
+    if keys:
+        write_internal(git_folder, REPLAYED_NAME, json.dumps({"version": _VERSION, "keys": keys}).encode())
+    else:
+        remove_internal(git_folder, REPLAYED_NAME)
+
+
 def _to_json(record: JournalRecord) -> bytes:
     trailers = record.message.trailers
     return json.dumps(
@@ -87,6 +127,7 @@ def _to_json(record: JournalRecord) -> bytes:
             "task": trailers.task,
             "dream": trailers.dream,
             "is_written": record.is_written,
+            "replays": record.replays,
             "changes": [
                 {
                     "path": change.path,
@@ -112,7 +153,12 @@ def _from_json(data: bytes) -> JournalRecord:
         for item in raw["changes"]
     )
     trailers = Trailers(Origin(raw["origin"]), _text_or_none(raw["task"]), _text_or_none(raw["dream"]))
-    return JournalRecord(changes, Message(_text(raw["subject"]), trailers), is_written=raw.get("is_written") is True)
+    return JournalRecord(
+        changes,
+        Message(_text(raw["subject"]), trailers),
+        is_written=raw.get("is_written") is True,
+        replays=_text(raw.get("replays", "")),
+    )
 
 
 def _text(value: object) -> str:

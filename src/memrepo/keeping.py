@@ -106,9 +106,17 @@ class Keeper:
         store = self._store.find()
         return store.pending.count(self._root) if store else 0
 
-    def settle(self, pending_id: int) -> None:
-        """Forgets a pending write that the repo now holds (or has ruled on)."""
-        self._store.get().pending.remove(pending_id)
+    def settle(self, pending_id: int) -> bool:
+        """Forgets a pending write that the repo now holds (or has ruled on).
+
+        False when the store cannot (`store_fault`): then the folder's own note keeps it from being written again.
+        """
+        try:
+            self._store.get().pending.remove(pending_id)
+        except StoreFault as fault:
+            self.store_fault = fault
+            return False
+        return True
 
     def record_failure(self, pending_id: int, why: str) -> None:
         """Notes why a pending write still waits."""

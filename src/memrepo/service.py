@@ -201,6 +201,9 @@ class MemoryRepoService:
     def _replay_pending(self, session: WriteSession) -> None:
         """Writes what waited, oldest first, each as its own commit; what is still refused keeps waiting."""
         for waiting in self._keeper.iter_pending():
+            if waiting.key in session.find_replayed():  # whoever wrote it was killed before the store knew
+                self._settle(session, waiting)
+                continue
             if not self._keeper.begin_replay(waiting.id):
                 return
             try:
@@ -216,18 +219,24 @@ class MemoryRepoService:
             return
         if accepted.route.destination not in _REPO_DESTINATIONS:  # the rules changed since
             self._keeper.keep_private(accepted, task)
-            self._keeper.settle(waiting.id)
+            self._settle(session, waiting)
             return
         draft = Draft(session.read)
         (planned,) = self._plan_facts(draft, (accepted,))
-        applied = session.apply(draft.changes(), _remember_message((accepted,), task))
         result = planned.result()
-        if result.status is WriteStatus.WRITTEN or result.reason is Reason.OUTRANKED:
-            self._keeper.settle(waiting.id)
+        is_done = result.status is WriteStatus.WRITTEN or result.reason is Reason.OUTRANKED
+        message = _remember_message((accepted,), task)
+        applied = session.apply(draft.changes(), message, replays=waiting.key if is_done else "")
+        if is_done:
+            self._settle(session, waiting)
         else:
             self._keeper.record_failure(waiting.id, result.detail)
         if applied.deferred is not None:
             raise applied.deferred
+
+    def _settle(self, session: WriteSession, waiting: PendingWrite) -> None:
+        if self._keeper.settle(waiting.id):
+            session.end_replay(waiting.key)
 
     def _too_many_files(self, draft: Draft) -> TooLarge | None:
         count = len(list_markdown(self.root)) + draft.new_file_count

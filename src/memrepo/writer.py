@@ -39,7 +39,15 @@ from memrepo.files.atomic import (
 from memrepo.files.folder import TEMPORARY_NAME
 from memrepo.git.compaction import needs_packing, pack
 from memrepo.git.status import FileType, WorkTreeState, WorkTreeVerdict, classify
-from memrepo.journal import JournalRecord, read_journal, remove_journal, write_journal
+from memrepo.journal import (
+    JournalRecord,
+    add_replayed,
+    read_journal,
+    read_replayed,
+    remove_journal,
+    remove_replayed,
+    write_journal,
+)
 from memrepo.model import CommitId, FileChange, Message, Origin, RepoPath, Trailers
 
 if TYPE_CHECKING:
@@ -206,11 +214,15 @@ class WriteSession:
         if not (verdict.state in _FOREIGN and ours.issuperset(verdict.paths)):
             _refuse_blocked(verdict)
         # A file that is as before was taken back by hand if the write was done; else it was never written.
-        if not (record.is_written or self._is_committed(record)):
+        is_done = record.is_written or self._is_committed(record)
+        if not is_done:
             for change in record.changes:
                 if self.read(change.path).digest == change.before:
                     self._write(change)
+            is_done = all(self.read(change.path).data == change.data for change in record.changes)
         commit = self._commit_changed(record) if self._git else None
+        if record.replays and is_done:
+            add_replayed(self._git_folder, record.replays)
         remove_journal(self._git_folder)
         self._tell(Change(tuple(change.path for change in record.changes), commit))
         return commit
@@ -265,8 +277,17 @@ class WriteSession:
         self._tell(Change(tuple(RepoPath(path) for path in paths), commit))
         return tuple(paths)
 
-    def apply(self, changes: Sequence[FileChange], message: Message) -> Applied:
-        """Writes the planned files and commits them as one.
+    def find_replayed(self) -> frozenset[str]:
+        """The keys of pending writes that the repo holds, whatever the store says of them."""
+        return frozenset(read_replayed(self._git_folder))
+
+    def end_replay(self, key: str) -> None:
+        """The store knows too that a pending write is done. Changes: at most a file of ours below `.git`."""
+        with suppress(DiskFault):  # a key that stays is of no row that waits, and does no harm
+            remove_replayed(self._git_folder, key)
+
+    def apply(self, changes: Sequence[FileChange], message: Message, *, replays: str = "") -> Applied:
+        """Writes the planned files and commits them as one; `replays` is the key of the pending write that this is.
 
         Errors: ChangedOnDisk when a file is not what the plan was made from, DiskFault; in both cases the files are as
         they were, or a note of the error says that they are not; what stopped an earlier write of this session.
@@ -276,7 +297,7 @@ class WriteSession:
             return Applied()
         if self._failed is not None:  # the journal still holds an earlier write of this session
             raise self._failed
-        record = JournalRecord(tuple(changes), message)
+        record = JournalRecord(tuple(changes), message, replays=replays)
         started: list[tuple[FileChange, bytes | None]] = []
         try:
             write_journal(self._git_folder, record)
@@ -290,6 +311,8 @@ class WriteSession:
             raise
         applied = self._commit([change.path for change in changes], message)
         with suppress(DiskFault):  # what is written stands; recovery finds that out for itself
+            if replays:
+                add_replayed(self._git_folder, replays)
             if applied.deferred is None:
                 remove_journal(self._git_folder)
             else:

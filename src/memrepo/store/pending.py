@@ -98,7 +98,12 @@ def read_pending_write(row: Any) -> PendingWrite:
         queued_at_ms=row.queued_at,
         attempts=row.attempts,
         last_error=row.last_error,
+        key=_make_key(row.id, row.fact_digest, row.queued_at),
     )
+
+
+def _make_key(pending_id: int, fact_digest: str, queued_at_ms: int) -> str:
+    return hashlib.sha256(f"{pending_id}\0{fact_digest}\0{queued_at_ms}".encode()).hexdigest()[:32]
 
 
 def _digest_fact(candidate: Candidate, task: TaskContext, by: Author, text_hash: str) -> str:

@@ -139,7 +139,11 @@ class ArchiveRecord:
 
 @dataclass(frozen=True, slots=True)
 class PendingWrite:
-    """A fact that the repo could not take yet. Times in milliseconds since 1970."""
+    """A fact that the repo could not take yet. Times in milliseconds since 1970.
+
+    `key` names it among the pending writes of all stores, without a word of it: a folder remembers by it that the write
+    is done, until the store does too.
+    """
 
     id: int
     candidate: Candidate
@@ -150,6 +154,7 @@ class PendingWrite:
     queued_at_ms: int
     attempts: int = 0
     last_error: str = ""
+    key: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
