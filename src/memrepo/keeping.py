@@ -7,20 +7,25 @@ or to look for. Source: memory repo design (seed 1) §5.1 step 2, §5.3.
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from memrepo.errors import MemrepoError, StoreFault
 from memrepo.format.entries import content_hash
-from memrepo.model import Author, Reason, TaskContext, WriteResult, WriteStatus
+from memrepo.model import Author, Reason, Shelf, StoredRef, TaskContext, WriteResult, WriteStatus
 from memrepo.policy.writing import Destination
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from memrepo.model import ContentHash
     from memrepo.planning.intake import Accepted
     from memrepo.store import PendingWrite, PrivateStore
+
+
+_FORGOTTEN = (Reason.FORGOTTEN, "the user forgot this; only the user brings it back, by saying it anew")
 
 
 class StoreSource(Protocol):
@@ -48,16 +53,20 @@ class Keeper:
         route, candidate = accepted.route, accepted.candidate
         text_hash = content_hash(candidate.text)
         if route.destination is Destination.ARCHIVE:
+            shelf, refusal = Shelf.ARCHIVE, None
             kept_id = store.archive.add(candidate, task, by=route.by, content_hash=text_hash)
         else:
-            kept_id = store.items.keep(
-                candidate, task, by=route.by, content_hash=text_hash, is_third_party=route.third_party
-            ).id
+            shelf = Shelf.MEMORY
+            kept_id, refusal = _keep_item(store, accepted, task, text_hash)
+        if not kept_id or refusal:
+            reason, detail = refusal or _FORGOTTEN
+            return WriteResult(WriteStatus.SKIPPED, reason=reason, detail=detail, redactions=accepted.fact.redactions)
         return WriteResult(
             WriteStatus.KEPT,
             reason=route.reason,
             detail=route.detail,
             kept_id=kept_id,
+            kept_ref=StoredRef(shelf, kept_id),
             redactions=accepted.fact.redactions,
         )
 
@@ -121,6 +130,32 @@ class Keeper:
     def record_failure(self, pending_id: int, why: str) -> None:
         """Notes why a pending write still waits."""
         self._store.get().pending.record_failure(pending_id, why)
+
+
+def _keep_item(
+    store: PrivateStore, accepted: Accepted, task: TaskContext, text_hash: ContentHash
+) -> tuple[int, tuple[Reason, str] | None]:
+    """Keeps a private fact; returns its number, and why it was turned away if it was."""
+    from memrepo.store.records import ItemAction, write_day
+
+    candidate = accepted.candidate
+    last_day = candidate.expires
+    result = store.items.keep(
+        candidate,
+        task,
+        by=accepted.route.by,
+        content_hash=text_hash,
+        is_third_party=accepted.route.third_party,
+        due_at_ms=write_day(candidate.due) if candidate.due else None,
+        expires_at_ms=write_day(last_day + dt.timedelta(days=1)) if last_day else None,
+    )
+    if result.action is ItemAction.OUTRANKED:
+        ref = StoredRef(Shelf.MEMORY, result.id)
+        return result.id, (
+            Reason.OUTRANKED,
+            f"{ref} says something else about it, and it is the word of someone who counts for more",
+        )
+    return result.id, _FORGOTTEN if result.action is ItemAction.FORGOTTEN else None
 
 
 def replay_context(task: TaskContext, by: Author) -> TaskContext:

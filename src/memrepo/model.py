@@ -138,6 +138,24 @@ class Ref:
         return f"{lane}:{self.path}#L{self.line}"
 
 
+class Shelf(StrEnum):
+    """A table of the private store that a person may look at."""
+
+    MEMORY = "memory"
+    ARCHIVE = "archive"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRef:
+    """Names a row of the private store: `memory:<number>` or `archive:<number>`."""
+
+    shelf: Shelf
+    id: int
+
+    def __str__(self) -> str:
+        return f"{self.shelf}:{self.id}"
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One bullet on one line, as a file holds it.
@@ -207,7 +225,8 @@ class Candidate:
     """A fact offered for writing, before any check.
 
     `claims_user` says that the caller holds it to be the user's own statement; `quote` is the proof. `explicit` marks
-    an act that the user asked for, `False` an inferred write. `added` defaults to the day of writing.
+    an act that the user asked for, `False` an inferred write. `added` defaults to the day of writing. `due` is the day
+    of a commitment, `expires` the last day on which a private fact counts.
     """
 
     text: str
@@ -222,6 +241,8 @@ class Candidate:
     explicit: bool = False
     private: bool = False
     workspace: Workspace | None = None
+    due: dt.date | None = None
+    expires: dt.date | None = None
 
 
 class CandidateFields(TypedDict, total=False):
@@ -238,6 +259,8 @@ class CandidateFields(TypedDict, total=False):
     explicit: bool
     private: bool
     workspace: Workspace | None
+    due: dt.date | None
+    expires: dt.date | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,6 +312,7 @@ class Reason(StrEnum):
     MEMORY_DISABLED = "memory_disabled"
     PRIVATE = "private"
     OUTRANKED = "outranked"
+    FORGOTTEN = "forgotten"
     TOO_LARGE = "too_large"
     UNAVAILABLE = "unavailable"
     BUSY = "busy"
@@ -299,8 +323,9 @@ class Reason(StrEnum):
 class WriteResult:
     """What a write did. `status` says which of the other fields speak.
 
-    written: `action`, `ref`, `hash` and `path`; skipped: `reason` and `detail`; kept: `reason`, `detail` and `kept_id`
-    (its id in the private store). `redactions` are the kinds of secret that were replaced, never the secrets.
+    written: `action`, `ref`, `hash` and `path`; skipped: `reason` and `detail`; kept: `reason`, `detail`, `kept_id`
+    (its number in the private store) and, unless it only waits there, `kept_ref` to call it by. `redactions` are the
+    kinds of secret that were replaced, never the secrets.
     """
 
     status: WriteStatus
@@ -313,6 +338,7 @@ class WriteResult:
     redactions: tuple[str, ...] = ()
     where_instead: str = ""
     commit: CommitId | None = None
+    kept_ref: StoredRef | None = None
 
     @property
     def path(self) -> RepoPath | None:

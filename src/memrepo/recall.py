@@ -358,7 +358,7 @@ def _iter_items(store: PrivateStore | None) -> Iterator[StoredItem]:
     for item in store.items.list(limit=_ROWS_LIMIT) if store else ():
         yield StoredItem(
             id=item.id,
-            text=item.content,
+            text=f"{item.content} (due {item.due})" if item.due else item.content,
             hash=ContentHash(item.content_hash),
             by=Author.USER if item.trust in users else Author.AGENT,
             kind=item.kind,

@@ -388,13 +388,13 @@ def test_all_that_a_damaged_store_still_yields_is_saved_into_the_new_one(filled:
     with closing(open_at(filled)) as store:
         saved = salvage_store(aside, store)
         texts = waiting(store)
-        assert saved == {"memory_items": 2, "archive": 1, "pending": len(texts)}
+        assert saved == {"memory_items": 2, "archive": 1, "pending": len(texts), "tombstones": 0}
         assert [item.content for item in store.items.list()] == ["Likes tea", "Likes coffee"]
         assert 100 < len(texts) < 200
         assert texts[0].startswith("fact 0 ")
         assert texts[-1].startswith("fact 199 ")  # from behind the damage too
         assert add(store, "new") > store.pending.list(ROOT)[-2].id
-        assert salvage_store(aside, store) == {"memory_items": 0, "archive": 0, "pending": 0}
+        assert salvage_store(aside, store) == {"memory_items": 0, "archive": 0, "pending": 0, "tombstones": 0}
     assert aside.read_bytes() == before
     assert check_store(filled).is_whole
     assert list(filled.parent.glob(".*")) == []  # no copy of it is left

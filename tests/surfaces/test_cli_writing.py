@@ -89,7 +89,7 @@ def test_a_fact_that_is_turned_away_is_one_document_with_json(memrepo: HereProgr
 def test_a_kept_fact_is_no_failure_and_says_where_it_is(memrepo: HereProgram) -> None:
     told = memrepo("remember", "Salary talk on Friday", "--private")
     assert told.status == 0
-    assert told.out.startswith("kept in the private store only: ")
+    assert told.out.startswith("kept in the private store only, as memory:1: ")
     assert "Salary" not in "".join(path.read_text("utf-8") for path in memrepo.root.glob("*.md"))
 
 

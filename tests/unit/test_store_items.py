@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memrepo.errors import InvalidInput
+from memrepo.errors import InvalidInput, NotFound
 from memrepo.format.entries import content_hash
 from memrepo.model import Author, Candidate, Kind, Origin, Privacy, Scope, TaskContext, Workspace
 from memrepo.store import Item, ItemAction, ItemFilter, ItemResult, ItemStatus, Trust, open_store
@@ -226,8 +226,29 @@ def test_an_expired_fact_is_not_listed_and_outranks_nothing(store: PrivateStore,
     assert texts(store) == ["Is on holiday"]
     clock.ms = 2_000
     assert texts(store) == []
-    assert keep(store, "Is back", subject="status").action is ItemAction.REPLACED
+    assert keep(store, "Is back", subject="status").action is ItemAction.INSERTED
     assert texts(store) == ["Is back"]
+
+
+def test_the_next_write_removes_what_has_expired(store: PrivateStore, clock: Clock) -> None:
+    gone = keep(store, "Is on holiday", trust=Trust.USER_STATED, expires_at_ms=2_000)
+    keep(store, "Likes tea")
+    clock.ms = 2_000
+    assert store.items.find(gone.id) is not None
+    keep(store, "Likes coffee")
+    assert store.items.find(gone.id) is None
+    assert texts(store) == ["Likes tea", "Likes coffee"]
+
+
+def test_purging_removes_what_has_expired_and_it_may_be_said_again(store: PrivateStore, clock: Clock) -> None:
+    keep(store, "Is on holiday", expires_at_ms=2_000)
+    keep(store, "Is away", expires_at_ms=2_001)
+    assert store.items.purge_expired() == 0
+    clock.ms = 2_000
+    assert store.items.purge_expired() == 1
+    assert texts(store) == ["Is away"]
+    assert store.search_file(["Is on holiday"]) == ()
+    assert keep(store, "Is on holiday").action is ItemAction.INSERTED
 
 
 def test_a_lasting_fact_does_not_expire_by_being_said_again(store: PrivateStore, clock: Clock) -> None:
@@ -259,6 +280,83 @@ def test_forgetting_removes_the_row_and_its_number_is_never_given_again(store: P
     assert store.items.find(item_id) is None
     assert not store.items.forget(item_id)
     assert keep(store, "Likes coffee").id > item_id
+
+
+@pytest.mark.parametrize("trust", [Trust.AGENT, Trust.INFERRED, Trust.THIRD_PARTY])
+def test_a_forgotten_fact_comes_back_only_by_the_users_word(store: PrivateStore, trust: Trust) -> None:
+    assert store.items.forget(keep(store, "Likes tea", trust=trust, subject="drink").id)
+    again = keep(store, "likes  TEA.", trust=trust, subject="drink")
+    assert again == ItemResult(0, ItemAction.FORGOTTEN)
+    assert texts(store) == []
+    assert keep(store, "Likes tea", trust=Trust.USER_STATED).action is ItemAction.INSERTED
+    assert keep(store, "Likes tea", trust=trust).action is ItemAction.REINFORCED
+
+
+def test_what_was_forgotten_after_the_users_word_stays_forgotten_too(store: PrivateStore) -> None:
+    for _ in range(2):
+        item = keep(store, "Likes tea", trust=Trust.USER_STATED)
+        assert store.items.forget(item.id)
+    assert keep(store, "Likes tea").action is ItemAction.FORGOTTEN
+
+
+def test_forgetting_holds_where_the_fact_held_and_nowhere_else(store: PrivateStore) -> None:
+    store.items.forget(keep(store, "Prefers mail", scope=Scope.CONTACT).id)
+    assert keep(store, "Prefers mail", scope=Scope.TASK).action is ItemAction.INSERTED
+    assert keep(store, "Prefers mail", scope=Scope.CONTACT).action is ItemAction.FORGOTTEN
+
+
+def test_forgetting_takes_the_values_along_that_the_fact_replaced(store: PrivateStore) -> None:
+    keep(store, "Lives in Berlin", subject="home")
+    keep(store, "Lives in Lisbon", subject="home")
+    last = keep(store, "Lives in Porto", subject="home")
+    assert store.items.forget(last.id)
+    assert texts(store, ItemStatus.SUPERSEDED) == []
+    assert store.search_file(["Lives in"]) == ()
+    assert keep(store, "Lives in Berlin", subject="home").action is ItemAction.FORGOTTEN
+
+
+def test_a_purged_text_stays_forgotten(store: PrivateStore) -> None:
+    keep(store, "Likes tea")
+    assert store.purge_texts(["likes tea!"]).rows == 1
+    assert keep(store, "Likes tea").action is ItemAction.FORGOTTEN
+
+
+def commit_to(store: PrivateStore, text: str, due_at_ms: int | None = None, kind: Kind = Kind.COMMITMENT) -> int:
+    candidate = Candidate(text, kind=kind)
+    text_hash = content_hash(text)
+    return store.items.keep(candidate, TASK, by=Author.USER, content_hash=text_hash, due_at_ms=due_at_ms).id
+
+
+def test_commitments_are_listed_by_their_day_and_those_that_were_met_last(store: PrivateStore, clock: Clock) -> None:
+    for text, due in (("No day", None), ("Later", 9_000), ("Sooner", 8_000), ("Met first", 1), ("Met last", 2)):
+        commit_to(store, text, due)
+    commit_to(store, "No commitment", 1, Kind.PROJECT_FACT)
+    for text in ("Met first", "Met last"):
+        clock.ms += 1
+        store.items.finish(next(item.id for item in store.items.list() if item.content == text))
+    assert [item.content for item in store.items.list_commitments()] == ["Sooner", "Later", "No day"]
+    everything = [item.content for item in store.items.list_commitments(with_done=True)]
+    assert everything == ["Sooner", "Later", "No day", "Met last", "Met first"]
+
+
+def test_a_commitment_is_met_once_and_may_be_made_again(store: PrivateStore, clock: Clock) -> None:
+    first = commit_to(store, "Send the report")
+    done = store.items.finish(first)
+    clock.ms += 1
+    assert store.items.finish(first) == done
+    assert (done.status, done.done_at_ms) == (ItemStatus.DONE, 1_000)
+    assert commit_to(store, "Send the report") != first
+    assert texts(store) == ["Send the report"]
+
+
+def test_only_a_commitment_can_be_met(store: PrivateStore) -> None:
+    fact = commit_to(store, "Likes tea", kind=Kind.PREFERENCE)
+    replaced = keep(store, "Lives in Berlin", subject="home")
+    keep(store, "Lives in Lisbon", subject="home")
+    for item_id in (fact, replaced.id, 99):
+        with pytest.raises(NotFound, match=f"memory:{item_id} names no commitment"):
+            store.items.finish(item_id)
+    assert get(store, fact).status is ItemStatus.ACTIVE
 
 
 def test_forgetting_by_filter_takes_superseded_rows_along(store: PrivateStore) -> None:

@@ -117,11 +117,11 @@ def break_half_way(connection: sa.Connection) -> None:
 def test_a_step_that_is_missing_is_run_once_and_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "store.db"
     add(path)
-    assert read_steps(path) == [1]
+    assert read_steps(path) == [1, 2]
     monkeypatch.setattr("memrepo.store.opening.STEPS", (*schema.STEPS, add_column))
     add(path, "second")
     add(path, "third")
-    assert read_steps(path) == [1, 2]
+    assert read_steps(path) == [1, 2, 3]
     assert "extra" in table_names(path)
 
 
@@ -133,7 +133,7 @@ def test_a_step_that_breaks_half_way_leaves_nothing_and_can_run_again(
     monkeypatch.setattr("memrepo.store.opening.STEPS", (*schema.STEPS, add_column, break_half_way))
     with pytest.raises(RuntimeError):
         open_store(url_of(path))
-    assert read_steps(path) == [1, 2]
+    assert read_steps(path) == [1, 2, 3]
     assert "half" not in table_names(path)
     monkeypatch.setattr("memrepo.store.opening.STEPS", (*schema.STEPS, add_column))
     add(path, "second")
@@ -160,7 +160,7 @@ def test_a_store_of_a_newer_memrepo_is_refused_and_left_as_it_is(tmp_path: Path)
     with pytest.raises(StoreFault) as caught:
         open_store(url_of(path))
     assert caught.value.message == (
-        f"the private store {path}: it was made by a newer memrepo (schema 7, this memrepo knows 1)"
+        f"the private store {path}: it was made by a newer memrepo (schema 7, this memrepo knows 2)"
     )
     assert caught.value.hint == "upgrade: pip install -U memrepo"
     assert caught.value.facts == {"invariant": "store-newer", "path": str(path)}
@@ -169,17 +169,86 @@ def test_a_store_of_a_newer_memrepo_is_refused_and_left_as_it_is(tmp_path: Path)
     assert (health.is_whole, health.is_damaged) == (False, False)
 
 
+def read_shown_step(number: int) -> list[str]:
+    """The statements of a step as docs/store.md shows them."""
+    shown = DOCS.read_text("utf-8").split("```sql\n")[number].partition("```")[0]
+    return [" ".join(one.split()) for one in shown.split(";")[:-1]]
+
+
+def make_step_1(path: Path) -> None:
+    """A store as the released step 1 made it, with a row in each table."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        for statement in read_shown_step(1):
+            connection.execute(statement)
+        connection.execute("INSERT INTO schema_steps VALUES (1, 5)")
+        connection.execute(
+            "INSERT INTO memory_items (scope, kind, content, source, trust, content_hash, created_at, updated_at) "
+            "VALUES ('global', 'commitment', 'Send the report', 'cli', 'user_stated', 'h', 7, 7)"
+        )
+        connection.execute(
+            "INSERT INTO archive (kind, content, content_hash, author, at) VALUES ('note', 'It broke', 'h', 'agent', 8)"
+        )
+        connection.execute(
+            "INSERT INTO events (at, name) VALUES (9, 'write')",
+        )
+
+
 def test_the_page_shows_the_schema_that_step_1_makes() -> None:
-    """The step is released: if this fails, add a step and keep a copy of the tables as they were for step 1."""
+    """The step is released: if this fails, add a step and mark with `since` what it brings."""
     dialect = sa.create_engine("sqlite://").dialect
-    statements = [str(CreateTable(table).compile(dialect=dialect)) for table in (steps, *DATA_TABLES)]
+    first = schema.make_tables(1)
+    statements = [str(CreateTable(table).compile(dialect=dialect)) for table in first.list_made(1)]
     statements += [
         str(CreateIndex(index).compile(dialect=dialect))
-        for table in DATA_TABLES
+        for table in first.list_made(1)
         for index in sorted(table.indexes, key=lambda index: str(index.name))
     ]
-    shown = DOCS.read_text("utf-8").partition("```sql\n")[2].partition("```")[0]
-    assert [" ".join(one.split()) for one in shown.split(";")[:-1]] == [" ".join(one.split()) for one in statements]
+    assert read_shown_step(1) == [" ".join(one.split()) for one in statements]
+
+
+def test_the_page_shows_what_step_2_changes() -> None:
+    dialect = sa.create_engine("sqlite://").dialect
+    assert read_shown_step(2) == [" ".join(one.split()) for one in schema.list_changes(2, dialect)]
+
+
+def test_a_store_of_step_1_keeps_its_rows_and_gets_what_is_new(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    make_step_1(path)
+    with closing(open_store(url_of(path), now_ms=lambda: 10)) as store:
+        (item,) = store.items.list_commitments()
+        assert (item.id, item.content, item.created_at_ms, item.done_at_ms) == (1, "Send the report", 7, None)
+        (record,) = store.archive.list()
+        assert (record.content, record.subject, record.source, record.origin) == ("It broke", None, None, None)
+        assert store.items.finish(item.id).done_at_ms == 10
+        assert store.archive.forget(record.id)
+    assert read_steps(path) == [1, 2]
+    made = tmp_path / "new.db"
+    open_store(url_of(made)).close()
+    assert read_columns(path) == read_columns(made)
+
+
+def test_a_store_of_step_1_stays_one_when_step_2_breaks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "store.db"
+    make_step_1(path)
+
+    def break_after(connection: sa.Connection) -> None:
+        schema.STEPS[1](connection)
+        raise RuntimeError("power cut")
+
+    before = read_columns(path)
+    with monkeypatch.context() as patch:
+        patch.setattr("memrepo.store.opening.STEPS", (schema.STEPS[0], break_after))
+        with pytest.raises(RuntimeError):
+            open_store(url_of(path))
+    assert read_columns(path) == before
+    assert read_steps(path) == [1]
+    open_store(url_of(path)).close()
+    assert read_steps(path) == [1, 2]
+
+
+def read_columns(path: Path) -> dict[str, list[tuple[object, ...]]]:
+    with closing(sqlite3.connect(path)) as connection:
+        return {name: connection.execute(f"PRAGMA table_info({name})").fetchall() for name in sorted(table_names(path))}
 
 
 def test_the_schema_can_be_said_in_postgresql_too() -> None:

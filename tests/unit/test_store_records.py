@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from memrepo.format.entries import content_hash
-from memrepo.model import Author, Candidate, Kind, TaskContext, Workspace
+from memrepo.model import Author, Candidate, Kind, Origin, TaskContext, Workspace
 from memrepo.store import Approval, ApprovalStatus, ArchiveRecord, Event, open_store
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def test_an_old_request_expires_and_so_does_an_unused_grant(store: PrivateStore)
 
 
 def archive(store: PrivateStore, text: str, task: TaskContext) -> int:
-    candidate = Candidate(text, kind=Kind.OUTCOME)
+    candidate = Candidate(text, kind=Kind.OUTCOME, subject="Deploys", source="https://example.org/run/1")
     return store.archive.add(candidate, task, by=Author.AGENT, content_hash=content_hash(text))
 
 
@@ -130,10 +130,24 @@ def test_the_archive_keeps_what_happened_in_a_task_once(store: PrivateStore) -> 
         "ws-1",
         "t1",
         records[1].at_ms,
+        "deploys",
+        "https://example.org/run/1",
+        Origin.AGENT_TOOL,
     )
+    assert store.archive.find(first) == records[1]
     assert store.archive.forget(first)
     assert not store.archive.forget(first)
     assert [record.id for record in store.archive.list()] == [second]
+
+
+def test_a_forgotten_record_does_not_come_back_by_its_task(store: PrivateStore) -> None:
+    task, other = TaskContext(task_id="t1"), TaskContext(task_id="t2")
+    assert store.archive.forget(archive(store, "Deploy failed", task))
+    assert archive(store, "deploy failed", task) == 0
+    assert archive(store, "Deploy failed", other) > 0
+    candidate = Candidate("Deploy failed", kind=Kind.NOTE)
+    assert store.archive.add(candidate, task, by=Author.USER, content_hash=content_hash("Deploy failed")) > 0
+    assert len(store.archive.list()) == 2
 
 
 def test_events_are_counted_by_name_and_time(store: PrivateStore) -> None:

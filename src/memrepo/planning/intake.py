@@ -17,6 +17,7 @@ from memrepo.model import (
     Actor,
     Candidate,
     Fact,
+    Kind,
     Reason,
     Scope,
     TaskContext,
@@ -79,7 +80,7 @@ def accept(
     """Decides about one candidate: accepted with its route, or skipped with the reason.
 
     `is_enabled` is the setting of that name: while it is off, agents write nothing and the user's own hand still does.
-    Errors: InvalidInput when a workspace fact comes without a workspace.
+    Errors: InvalidInput when a workspace fact comes without a workspace, or a day with a fact that has none.
     """
     if task.no_memory or has_no_memory((candidate.text, *task.user_messages)):
         return _skip(Reason.NO_MEMORY, "the <no-memory> marker is set")
@@ -99,6 +100,7 @@ def accept(
     route = decide_route(_with_known_quote(candidate, task), task)
     if route.destination is Destination.NOWHERE:
         return _skip(route.reason or Reason.MEMORY_DISABLED, route.detail, kinds)
+    _check_days(candidate, route)
     subject, subject_kinds = _clean_key(candidate.subject, SUBJECT_LIMIT_CHARS)
     source, source_kinds = _clean_key(candidate.source, SOURCE_LIMIT_CHARS)
     if source is None and task.task_id:
@@ -111,6 +113,22 @@ def accept(
         detail = "not pinned: only what the user said goes to MEMORY.md"
     redactions = tuple(dict.fromkeys((*kinds, *subject_kinds, *source_kinds)))
     return Accepted(clean, Fact(text, _meta(clean, route), redactions, detail), route)
+
+
+def _check_days(candidate: Candidate, route: Route) -> None:
+    """Errors: InvalidInput. A line of the folder neither falls due nor expires: Markdown reminds nobody."""
+    if candidate.due and (candidate.kind is not Kind.COMMITMENT or route.destination is not Destination.PRIVATE):
+        raise InvalidInput(
+            f"only a commitment has a day on which it is due, and this is a {candidate.kind}",
+            hint="say so: --kind commitment",
+            key="due",
+        )
+    if candidate.expires and route.destination is not Destination.PRIVATE:
+        raise InvalidInput(
+            "an entry of the memory folder does not expire",
+            hint="keep it in the private store: --private",
+            key="expires",
+        )
 
 
 def _with_known_quote(candidate: Candidate, task: TaskContext) -> Candidate:

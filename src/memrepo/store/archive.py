@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from memrepo.model import Author, Kind
-from memrepo.store.records import ArchiveRecord
+from memrepo.model import Author, Kind, Origin
+from memrepo.store.records import ArchiveRecord, write_subject
 from memrepo.store.schema import archive
+from memrepo.store.tombstones import Grave, bury, is_buried, unbury
 
 if TYPE_CHECKING:
     from memrepo.model import Candidate, TaskContext
     from memrepo.store.opening import PrivateStore
+
+
+SHELF = "archive"
+"""The scope of tombstones of the archive; their `scope_ref` is the task."""
 
 
 class Archive:
@@ -22,7 +28,10 @@ class Archive:
         self._store = store
 
     def add(self, candidate: Candidate, task: TaskContext, *, by: Author, content_hash: str) -> int:
-        """Adds a record; the same text of the same task is kept once. Returns its id. Errors: StoreFault."""
+        """Adds a record; the same text of the same task is kept once. Returns its id. Errors: StoreFault.
+
+        0 when the user forgot that text of that task: only the user brings it back.
+        """
         workspace = candidate.workspace or task.workspace
         with self._store.writing() as connection:
             same = sa.select(archive.c.id).where(
@@ -31,6 +40,11 @@ class Archive:
             known = connection.execute(same).scalar()
             if known is not None:
                 return int(known)
+            grave = Grave(SHELF, task.task_id or "", content_hash)
+            if by is Author.USER:
+                unbury(connection, grave)
+            elif is_buried(connection, grave):
+                return 0
             row = sa.insert(archive).values(
                 kind=str(candidate.kind),
                 content=candidate.text,
@@ -39,6 +53,9 @@ class Archive:
                 workspace_id=workspace.id if workspace else "",
                 task_id=task.task_id,
                 at=self._store.now_ms(),
+                subject_key=write_subject(candidate.subject),
+                source=str(task.origin),
+                source_ref=json.dumps({"source": candidate.source}),
             )
             return int(connection.execute(row.returning(archive.c.id)).scalar_one())
 
@@ -48,13 +65,22 @@ class Archive:
             rows = connection.execute(sa.select(archive).order_by(archive.c.id.desc()).limit(limit)).all()
         return tuple(read_archive_record(row) for row in rows)
 
+    def find(self, record_id: int) -> ArchiveRecord | None:
+        """The record of that number."""
+        with self._store.reading() as connection:
+            row = connection.execute(sa.select(archive).where(archive.c.id == record_id)).first()
+        return None if row is None else read_archive_record(row)
+
     def forget(self, record_id: int) -> bool:
-        """Removes a record for good, bytes included; False when there was none."""
+        """Removes a record for good, bytes included; False when there was none. Its task does not bring it back."""
         with self._store.writing() as connection:
-            gone = connection.execute(sa.delete(archive).where(archive.c.id == record_id)).rowcount
-        if gone:
-            self._store.erase_deleted()
-        return bool(gone)
+            row = connection.execute(sa.select(archive).where(archive.c.id == record_id)).first()
+            if row is None:
+                return False
+            connection.execute(sa.delete(archive).where(archive.c.id == record_id))
+            bury(connection, [Grave(SHELF, row.task_id or "", row.content_hash)], now_ms=self._store.now_ms())
+        self._store.erase_deleted()
+        return True
 
 
 def read_archive_record(row: Any) -> ArchiveRecord:
@@ -68,4 +94,11 @@ def read_archive_record(row: Any) -> ArchiveRecord:
         workspace_id=row.workspace_id,
         task_id=row.task_id,
         at_ms=row.at,
+        subject=getattr(row, "subject_key", None),  # a damaged store may be one of step 1
+        source=_read_source(getattr(row, "source_ref", None)),
+        origin=Origin(origin) if (origin := getattr(row, "source", "")) else None,
     )
+
+
+def _read_source(source_ref: str | None) -> str | None:
+    return json.loads(source_ref).get("source") if source_ref else None

@@ -22,8 +22,9 @@ from memrepo.store.faults import FOREIGN, NEWER, READ_ONLY, UNREACHABLE, judge, 
 from memrepo.store.items import read_item
 from memrepo.store.pending import read_pending_write
 from memrepo.store.records import StoreHealth
-from memrepo.store.schema import STEPS, archive, memory_items, pending, steps
+from memrepo.store.schema import STEPS, archive, memory_items, pending, steps, tombstones
 from memrepo.store.sqlite import SIDE_FILES, sync_folder
+from memrepo.store.tombstones import Grave
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -35,6 +36,7 @@ _READERS: tuple[tuple[sa.Table, Callable[[Any], object]], ...] = (
     (memory_items, read_item),
     (archive, read_archive_record),
     (pending, read_pending_write),
+    (tombstones, Grave.read),
 )
 
 

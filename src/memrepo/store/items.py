@@ -1,7 +1,8 @@
 """Facts that never go to the repo: private, contact and task facts, commitments.
 
 One active row per text and per subject in a scope. A fact that is there already is reinforced; a new value of a subject
-supersedes the old row, unless the old one is trusted more. Each call decides and writes in one transaction.
+supersedes the old row, unless the old one is trusted more. What was forgotten comes back only by the user's own word.
+Each call decides and writes in one transaction.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from memrepo.errors import InvalidInput
+from memrepo.errors import InvalidInput, NotFound
 from memrepo.model import Author, Kind, Origin, Privacy, Scope
-from memrepo.store.records import Item, ItemAction, ItemFilter, ItemResult, ItemStatus, Trust
+from memrepo.store.records import Item, ItemAction, ItemFilter, ItemResult, ItemStatus, Trust, write_subject
 from memrepo.store.schema import memory_items
+from memrepo.store.tombstones import Grave, bury, is_buried, unbury
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,6 +38,7 @@ TRUST_RANKS = {
 PRIVATE = "private"
 """The `privacy` of a fact that is kept to itself wherever it was learned; otherwise it is the workspace's."""
 
+_MOST = 100_000
 _PRIVACY_RANKS = {Privacy.NORMAL.value: 0, PRIVATE: 1, Privacy.STRICT.value: 2}
 
 
@@ -56,23 +59,29 @@ class Items:
         due_at_ms: int | None = None,
         expires_at_ms: int | None = None,
     ) -> ItemResult:
-        """Keeps a fact: inserted, reinforced, replaced (the old row is superseded) or outranked.
+        """Keeps a fact: inserted, reinforced, replaced (the old row is superseded), outranked, or forgotten before.
 
-        Errors: StoreFault. Changes: at most two rows.
+        Errors: StoreFault. Changes: at most two rows; removes those that have expired.
         """
         now = self._store.now_ms()
         values = _make_values(candidate, task, by=by, content_hash=content_hash, is_third_party=is_third_party)
         values |= {"due_at": due_at_ms, "expires_at": expires_at_ms, "created_at": now, "updated_at": now}
+        grave = Grave(values["scope"], values["scope_ref"], content_hash)
+        is_users = _rank(values["trust"]) >= TRUST_RANKS[Trust.USER_STATED]
         with self._store.writing() as connection:
+            _delete_expired(connection, now)
+            if not is_users and is_buried(connection, grave):
+                return ItemResult(0, ItemAction.FORGOTTEN)
             same_text = _find_active(connection, values, "content_hash")
             same_subject = _find_active(connection, values, "subject_key") if values["subject_key"] else None
             if same_subject is not None and (same_text is None or same_subject.id != same_text.id):
-                is_expired = same_subject.expires_at is not None and same_subject.expires_at <= now
-                if _rank(same_subject.trust) > _rank(values["trust"]) and not is_expired:
+                if _rank(same_subject.trust) > _rank(values["trust"]):
                     return ItemResult(same_subject.id, ItemAction.OUTRANKED)
                 superseded = sa.update(memory_items).where(memory_items.c.id == same_subject.id)
                 connection.execute(superseded.values(status=str(ItemStatus.SUPERSEDED), updated_at=now))
                 values["supersedes"] = same_subject.id
+            if is_users:
+                unbury(connection, grave)
             was_replaced = values["supersedes"] is not None
             if same_text is not None:
                 reinforced = sa.update(memory_items).where(memory_items.c.id == same_text.id)
@@ -101,8 +110,51 @@ class Items:
         with self._store.reading() as connection:
             return _select(connection, query, wanted or ItemFilter(), limit=limit)
 
+    def list_commitments(self, *, with_done: bool = False) -> tuple[Item, ...]:
+        """Open commitments by their day, those without one last; with `with_done` those that were met after them."""
+        wanted = ItemFilter(kind=Kind.COMMITMENT)
+        found = self.list(wanted, limit=_MOST)
+        in_order = sorted(found, key=lambda item: (item.due_at_ms is None, item.due_at_ms or 0, item.id))
+        done = self.list(wanted, status=ItemStatus.DONE, limit=_MOST) if with_done else ()
+        return (*in_order, *sorted(done, key=lambda item: (-(item.done_at_ms or 0), item.id)))
+
+    def finish(self, item_id: int) -> Item:
+        """Marks a commitment as met; one that is met already stays as it is. Returns it.
+
+        Errors: NotFound when no commitment has that number; StoreFault.
+        """
+        now = self._store.now_ms()
+        with self._store.writing() as connection:
+            one = memory_items.c.id == item_id
+            is_open = memory_items.c.status == str(ItemStatus.ACTIVE)
+            connection.execute(
+                sa.update(memory_items)
+                .where(one, is_open, memory_items.c.kind == str(Kind.COMMITMENT))
+                .values(status=str(ItemStatus.DONE), done_at=now, updated_at=now)
+            )
+            row = connection.execute(sa.select(memory_items).where(one)).first()
+        if row is None or row.kind != Kind.COMMITMENT or row.status != ItemStatus.DONE:
+            raise NotFound(
+                f"memory:{item_id} names no commitment",
+                hint="see them: memrepo commitments --all",
+                what="commitment",
+                name=f"memory:{item_id}",
+            )
+        return read_item(row)
+
+    def purge_expired(self) -> int:
+        """Removes what has expired, bytes included; returns how many rows. Nothing stands in the way of them again."""
+        with self._store.writing() as connection:
+            gone = _delete_expired(connection, self._store.now_ms())
+        if gone:
+            self._store.erase_deleted()
+        return gone
+
     def forget(self, item_id: int) -> bool:
-        """Removes a row for good, bytes included; False when there was none."""
+        """Removes a fact for good, bytes included, and the values that it replaced; False when there was none.
+
+        Only the user brings it back, by saying it anew.
+        """
         return bool(self._remove([item_id]))
 
     def forget_where(self, wanted: ItemFilter) -> int:
@@ -117,13 +169,28 @@ class Items:
         return self._remove([item.id for item in found])
 
     def _remove(self, ids: Sequence[int]) -> int:
+        waiting, gone = list(ids), 0
         with self._store.writing() as connection:
-            gone = sum(
-                connection.execute(sa.delete(memory_items).where(memory_items.c.id == one)).rowcount for one in ids
-            )
+            while waiting:
+                one = memory_items.c.id == waiting.pop()
+                row = connection.execute(sa.select(memory_items).where(one)).first()
+                if row is None:
+                    continue
+                gone += connection.execute(sa.delete(memory_items).where(one)).rowcount
+                bury(
+                    connection,
+                    [Grave(row.scope, row.scope_ref, row.content_hash)],
+                    now_ms=self._store.now_ms(),
+                )
+                if row.supersedes is not None:
+                    waiting.append(row.supersedes)
         if gone:
             self._store.erase_deleted()
         return gone
+
+
+def _delete_expired(connection: sa.Connection, now_ms: int) -> int:
+    return connection.execute(sa.delete(memory_items).where(memory_items.c.expires_at <= now_ms)).rowcount
 
 
 def _make_values(
@@ -146,7 +213,7 @@ def _make_values(
         "scope": str(scope),
         "scope_ref": scope_refs.get(scope) or "",
         "kind": str(candidate.kind),
-        "subject_key": _make_subject_key(candidate.subject),
+        "subject_key": write_subject(candidate.subject),
         "content": candidate.text,
         "source": str(task.origin),
         "source_ref": json.dumps(source_ref),
@@ -166,10 +233,6 @@ def _decide_trust(candidate: Candidate, task: TaskContext, by: Author, *, is_thi
     if by is Author.USER:
         return Trust.USER_CONFIRMED if task.user_confirmed else Trust.USER_STATED
     return Trust.AGENT if candidate.explicit else Trust.INFERRED
-
-
-def _make_subject_key(subject: str | None) -> str | None:
-    return " ".join(subject.split()).casefold() or None if subject else None
 
 
 def _find_active(connection: sa.Connection, values: dict[str, Any], column: str) -> sa.Row[Any] | None:
@@ -208,7 +271,7 @@ def _select(
         "scope_ref": wanted.scope_ref,
         "workspace_id": wanted.workspace_id,
         "kind": wanted.kind,
-        "subject_key": _make_subject_key(wanted.subject),
+        "subject_key": write_subject(wanted.subject),
         "task_id": wanted.task_id,
         "content_hash": wanted.content_hash,
     }
@@ -251,4 +314,5 @@ def read_item(row: Any) -> Item:
         last_used_at_ms=row.last_used_at,
         due_at_ms=row.due_at,
         expires_at_ms=row.expires_at,
+        done_at_ms=getattr(row, "done_at", None),  # a damaged store may be one of step 1
     )

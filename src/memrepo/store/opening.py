@@ -111,7 +111,7 @@ class PrivateStore:
         Errors: StoreFault. Changes: rows, and their bytes.
         """
         with self.writing() as connection:
-            rows = delete_texts(connection, texts)
+            rows = delete_texts(connection, texts, now_ms=self.now_ms())
         return self.erase_deleted(rows=rows)
 
     def erase_deleted(self, *, rows: int = 0) -> Erasure:

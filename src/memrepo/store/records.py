@@ -9,6 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from memrepo.format.entries import subject_key
 from memrepo.model import (
     Actor,
     Author,
@@ -43,10 +44,11 @@ class Trust(StrEnum):
 
 
 class ItemStatus(StrEnum):
-    """An item counts (`active`), or another took its place (`superseded`)."""
+    """An item counts (`active`), another took its place (`superseded`), or a commitment was met (`done`)."""
 
     ACTIVE = "active"
     SUPERSEDED = "superseded"
+    DONE = "done"
 
 
 class ItemAction(StrEnum):
@@ -56,6 +58,7 @@ class ItemAction(StrEnum):
     REINFORCED = "reinforced"
     REPLACED = "replaced"
     OUTRANKED = "outranked"
+    FORGOTTEN = "forgotten"
 
 
 class ApprovalStatus(StrEnum):
@@ -99,6 +102,17 @@ class Item:
     last_used_at_ms: int | None
     due_at_ms: int | None
     expires_at_ms: int | None
+    done_at_ms: int | None = None
+
+    @property
+    def due(self) -> dt.date | None:
+        """The day of a commitment."""
+        return None if self.due_at_ms is None else _read_day(self.due_at_ms)
+
+    @property
+    def expires(self) -> dt.date | None:
+        """The last day on which it counts."""
+        return None if self.expires_at_ms is None else _read_day(self.expires_at_ms - 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +131,7 @@ class ItemFilter:
 
 @dataclass(frozen=True, slots=True)
 class ItemResult:
-    """The item that holds the fact now (or that outranks it), and how."""
+    """The item that holds the fact now (or that outranks it), and how; 0 for a fact that was forgotten."""
 
     id: int
     action: ItemAction
@@ -125,7 +139,10 @@ class ItemResult:
 
 @dataclass(frozen=True, slots=True)
 class ArchiveRecord:
-    """What happened in a task. Time in milliseconds since 1970."""
+    """What happened in a task. Time in milliseconds since 1970.
+
+    `source` is the link to what it came from, `origin` the way it came; a record of before schema step 2 has neither.
+    """
 
     id: int
     kind: Kind
@@ -135,6 +152,9 @@ class ArchiveRecord:
     workspace_id: str
     task_id: str | None
     at_ms: int
+    subject: str | None = None
+    source: str | None = None
+    origin: Origin | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +231,20 @@ class StoreHealth:
     why: str = ""
 
 
+def write_subject(subject: str | None) -> str | None:
+    """The form in which the store keeps a subject."""
+    return (subject_key(subject) or None) if subject else None
+
+
+def write_day(day: dt.date) -> int:
+    """The start of a day, as the store keeps days: milliseconds since 1970, UTC."""
+    return int(dt.datetime.combine(day, dt.time(), dt.UTC).timestamp()) * 1000
+
+
+def _read_day(at_ms: int) -> dt.date:
+    return (dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(milliseconds=at_ms)).date()
+
+
 def write_record(candidate: Candidate, task: TaskContext) -> str:
     """The JSON of a waiting write.
 
@@ -231,6 +265,8 @@ def write_record(candidate: Candidate, task: TaskContext) -> str:
                 "claims_user": candidate.claims_user,
                 "explicit": candidate.explicit,
                 "private": candidate.private,
+                "due": candidate.due.isoformat() if candidate.due else None,
+                "expires": candidate.expires.isoformat() if candidate.expires else None,
                 "workspace": _write_workspace(candidate.workspace),
             },
             "task": {
@@ -281,6 +317,8 @@ def _read_candidate(raw: dict[str, Any]) -> Candidate:
         explicit=raw["explicit"],
         private=raw["private"],
         workspace=_read_workspace(raw["workspace"]),
+        due=dt.date.fromisoformat(raw["due"]) if raw.get("due") else None,
+        expires=dt.date.fromisoformat(raw["expires"]) if raw.get("expires") else None,
     )
 
 

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from memrepo.format.entries import content_hash
 from memrepo.store.records import TextFinding, iter_record_texts
 from memrepo.store.schema import TEXT_TABLES, archive, memory_items, pending
+from memrepo.store.tombstones import Grave, bury
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -59,13 +60,16 @@ def search_bytes(image: bytes, texts: Sequence[str]) -> tuple[TextFinding, ...]:
     )
 
 
-def delete_texts(connection: sa.Connection, texts: Sequence[str]) -> int:
-    """Removes the rows whose fact is one of the texts; returns how many."""
+def delete_texts(connection: sa.Connection, texts: Sequence[str], *, now_ms: int) -> int:
+    """Removes the rows whose fact is one of the texts; returns how many. Private facts among them stay forgotten."""
     hashes = sorted({content_hash(text) for text in texts if text.strip()})
     removed = 0
     for start in range(0, len(hashes), _BATCH):
         for table in TEXT_TABLES:
             wanted = table.c.content_hash.in_(hashes[start : start + _BATCH])
+            if table is memory_items:
+                places = sa.select(table.c.scope, table.c.scope_ref, table.c.content_hash).where(wanted)
+                bury(connection, [Grave(*row) for row in connection.execute(places).all()], now_ms=now_ms)
             removed += connection.execute(sa.delete(table).where(wanted)).rowcount
     return removed
 
@@ -74,12 +78,16 @@ def _iter_held(connection: sa.Connection) -> Iterator[tuple[str, str]]:
     """All texts of memory: the table, and what one row holds. Streams."""
     item = (memory_items.c.content, memory_items.c.subject_key, memory_items.c.source_ref)
     for content, subject, source_ref in connection.execute(sa.select(*item)):
-        source = str(json.loads(source_ref).get("source") or "") if source_ref else ""
-        yield memory_items.name, "\n".join((content, subject or "", source))
-    for (content,) in connection.execute(sa.select(archive.c.content)):
-        yield archive.name, content
+        yield memory_items.name, "\n".join((content, subject or "", _read_source(source_ref)))
+    record_of = (archive.c.content, archive.c.subject_key, archive.c.source_ref)
+    for content, subject, source_ref in connection.execute(sa.select(*record_of)):
+        yield archive.name, "\n".join((content, subject or "", _read_source(source_ref)))
     for (record,) in connection.execute(sa.select(pending.c.record)):
         yield pending.name, "\n".join(iter_record_texts(record))
+
+
+def _read_source(source_ref: str | None) -> str:
+    return str(json.loads(source_ref).get("source") or "") if source_ref else ""
 
 
 def _json_form(text: str) -> bytes:

@@ -109,6 +109,7 @@ def describe_result(result: WriteResult) -> dict[str, object]:
         "where_instead": result.where_instead,
         "redactions": list(result.redactions),
         "kept_id": result.kept_id,
+        "kept_ref": to_plain(result.kept_ref),
         "commit": result.commit,
     }
 
@@ -131,7 +132,8 @@ def format_result(result: WriteResult) -> str:
         if result.detail:
             lines.append(f"note: {escape_control(result.detail)}")
     elif result.status is WriteStatus.KEPT:
-        lines = [f"kept in the private store {_until(result)}: {escape_control(result.detail)}"]
+        name = f", as {result.kept_ref}" if result.kept_ref else ""
+        lines = [f"kept in the private store {_until(result)}{name}: {escape_control(result.detail)}"]
     else:
         lines = [f"not written ({result.reason}): {escape_control(result.detail or str(result.reason))}"]
         if result.where_instead:

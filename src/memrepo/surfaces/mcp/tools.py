@@ -167,6 +167,7 @@ _WRITE_RESULT = _object(
     where_instead=_TEXT,
     redactions=_list(_TEXT),
     kept_id=_MAYBE_INTEGER,
+    kept_ref={**_maybe(), "description": "memory:<n> or archive:<n>, for what was kept for good."},
     commit=_maybe(),
     note=_NOTE,
 )
