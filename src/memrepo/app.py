@@ -53,6 +53,7 @@ if TYPE_CHECKING:
         WriteResult,
     )
     from memrepo.planning.export_rows import ExportPlan, RetirePlan
+    from memrepo.private import PrivateMemory
     from memrepo.retirement import RestoreReport, RetireReport
     from memrepo.service import MemoryRepoService
     from memrepo.sessions import Caller, SessionLedger
@@ -186,6 +187,13 @@ class MemoryRepo(MemoryReader):
             is_enabled=self.settings.enabled,
             purge_derived=self.purge_index,
         )
+
+    @cached_property
+    def private(self) -> PrivateMemory:
+        """What the private store holds: facts, commitments, the archive."""
+        from memrepo.private import PrivateMemory
+
+        return PrivateMemory(self.store, clock=self._clock)
 
     @cached_property
     def history(self) -> History:

@@ -352,15 +352,12 @@ def make_store_lanes(find_store: Callable[[], PrivateStore | None]) -> tuple[Sto
 
 
 def _iter_items(store: PrivateStore | None) -> Iterator[StoredItem]:
-    from memrepo.store.records import Trust
-
-    users = (Trust.USER_STATED, Trust.USER_CONFIRMED, Trust.CURATED)
     for item in store.items.list(limit=_ROWS_LIMIT) if store else ():
         yield StoredItem(
             id=item.id,
             text=f"{item.content} (due {item.due})" if item.due else item.content,
             hash=ContentHash(item.content_hash),
-            by=Author.USER if item.trust in users else Author.AGENT,
+            by=item.by,
             kind=item.kind,
             scope=item.scope,
             scope_ref=item.scope_ref,

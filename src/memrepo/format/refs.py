@@ -1,6 +1,7 @@
 """Refs: `repo:<path>#L<n>` and `team:<name>:<path>#L<n>` name a line of a memory file. `str(ref)` writes one.
 
-The path is checked for form only; whether it may be opened is decided where files are.
+`memory:<n>` and `archive:<n>` name a row of the private store. The path is checked for form only; whether it may be
+opened is decided where files are.
 """
 
 from __future__ import annotations
@@ -8,11 +9,12 @@ from __future__ import annotations
 import re
 
 from memrepo.errors import InvalidInput
-from memrepo.model import Ref, RepoPath
+from memrepo.model import Ref, RepoPath, Shelf, StoredRef
 
 _LANE = re.compile(r"(?:repo|team:(?P<team>[^:]*)):(?P<rest>.*)", re.DOTALL)
 _LINE = re.compile(r"(?P<path>.*)#L(?P<line>[1-9][0-9]{0,8})", re.DOTALL)
 _TEAM = re.compile(r"\w(?:[\w .-]*\w)?")
+_STORED = re.compile(r"(?P<shelf>memory|archive):(?P<number>[1-9][0-9]{0,17})", re.ASCII)
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
@@ -34,6 +36,22 @@ def parse_ref(text: str) -> Ref:
     if _CONTROL.search(path) or "\\" in path or not _is_relative(path):
         raise _invalid("its path must be relative to the memory root, with `/` between parts and no `.` or `..`")
     return Ref(RepoPath(path), int(place["line"]), team)
+
+
+def is_stored_ref(text: str) -> bool:
+    """Tells whether a text is meant as the ref of a private fact (it may still be a wrong one)."""
+    return text.strip().partition(":")[0] in set(Shelf) and ":" in text
+
+
+def parse_stored_ref(text: str) -> StoredRef:
+    """Reads the ref of a private fact. Law: `parse_stored_ref(str(ref)) == ref`. Errors: InvalidInput."""
+    match = _STORED.fullmatch(text.strip())
+    if match is None:
+        raise InvalidInput(
+            "not a ref of the private store: it must be `memory:` or `archive:` and a number",
+            hint="see them: memrepo ls --private",
+        )
+    return StoredRef(Shelf(match["shelf"]), int(match["number"]))
 
 
 def _is_relative(path: str) -> bool:

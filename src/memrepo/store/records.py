@@ -105,6 +105,11 @@ class Item:
     done_at_ms: int | None = None
 
     @property
+    def by(self) -> Author:
+        """Whose word it is."""
+        return Author.USER if self.trust in (Trust.USER_STATED, Trust.USER_CONFIRMED, Trust.CURATED) else Author.AGENT
+
+    @property
     def due(self) -> dt.date | None:
         """The day of a commitment."""
         return None if self.due_at_ms is None else _read_day(self.due_at_ms)

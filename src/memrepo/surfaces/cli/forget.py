@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from memrepo.errors import NotFound
+from memrepo.format.entries import content_hash
+from memrepo.format.refs import is_stored_ref
 from memrepo.model import Author, EntryFilter, Kind
 from memrepo.surfaces.cli.options import (
     AUTHORS,
@@ -29,6 +32,7 @@ from memrepo.surfaces.cli.selection import (
     parse_file,
     parse_own_ref,
 )
+from memrepo.surfaces.cli.stored import forget_facts, forget_stored
 from memrepo.surfaces.cli.table import MemrepoCommand
 from memrepo.surfaces.present import format_result
 
@@ -36,6 +40,7 @@ if TYPE_CHECKING:
     import datetime as dt
 
     from memrepo.app import MemoryRepo
+    from memrepo.private import StoredFact
     from memrepo.reading import LocatedEntry
     from memrepo.surfaces.cli.invocation import Invocation
 
@@ -72,6 +77,8 @@ def forget(
 ) -> None:
     """Remove entries: those named by REF, the one that says TEXT, or all that fulfil every condition given.
 
+    A private fact is named by its ref too (memory:3, archive:5), or by its text.
+
     \b
     memrepo forget repo:me.md#L4
     memrepo forget "Prefers tabs over spaces"
@@ -86,6 +93,10 @@ def forget(
         raise click.UsageError("name an entry (REF or TEXT), or give a condition such as --contains TEXT")
     if expected_hash is not None and (len(entries) != 1 or not is_ref(entries[0])):
         raise click.UsageError("--hash goes with exactly one REF")
+    if any(map(is_stored_ref, entries)):
+        stored = invocation.open(read_only=True, may_be_missing=True)
+        forget_stored(invocation, stored, entries, is_confirmed=is_confirmed)
+        return
     repo = invocation.open()
     if entries:
         _forget_named(invocation, repo, entries, expected_hash, is_confirmed=is_confirmed)
@@ -141,7 +152,13 @@ def _forget_named(
     if expected_hash is not None:
         found = [find_located(repo, parse_own_ref(arguments[0]), check_hash(expected_hash))]
     else:
-        found = find_selected(repo, arguments)
+        try:
+            found = find_selected(repo, arguments)
+        except NotFound:
+            if private := _find_private(repo, arguments):
+                forget_facts(invocation, repo, private, is_confirmed=is_confirmed)
+                return
+            raise
     if len(found) > 1:
         _ask(invocation, found, is_confirmed=is_confirmed)
     results = repo.service.forget_many(name_entries(found), USER)
@@ -152,6 +169,14 @@ def _forget_named(
     removed = [describe_entry(located) for located in found]
     invocation.output.emit({"removed": removed, "count": len(removed)}, lines)
     invocation.output.tell(_STILL_IN_HISTORY)
+
+
+def _find_private(repo: MemoryRepo, arguments: tuple[str, ...]) -> list[StoredFact]:
+    """The private facts that say what the one argument says."""
+    if len(arguments) != 1 or is_ref(arguments[0]):
+        return []
+    wanted = content_hash(arguments[0])
+    return [fact for fact in repo.private.list(USER) if fact.hash == wanted]
 
 
 def _ask(invocation: Invocation, found: list[LocatedEntry], *, is_confirmed: bool) -> None:

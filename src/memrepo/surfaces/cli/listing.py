@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from memrepo.errors import NotFound, PathRefused
+from memrepo.format.refs import is_stored_ref
+from memrepo.model import Shelf
 from memrepo.surfaces.cli.options import count, quote
 from memrepo.surfaces.cli.selection import (
     describe_entry,
@@ -17,6 +19,7 @@ from memrepo.surfaces.cli.selection import (
     parse_file,
     parse_own_ref,
 )
+from memrepo.surfaces.cli.stored import list_stored, show_stored
 from memrepo.surfaces.cli.table import MemrepoCommand
 
 if TYPE_CHECKING:
@@ -29,14 +32,23 @@ _COMMIT = re.compile(r"[0-9a-fA-F]{4,40}|HEAD(?:[~^][0-9]*)*")
 
 @click.command(cls=MemrepoCommand, short_help="List files, or the entries of one.")
 @click.argument("file", required=False)
+@click.option("--private", "shows_private", is_flag=True, help="List the facts of the private store.")
+@click.option("--archive", "shows_archive", is_flag=True, help="List what happened in tasks.")
 @click.pass_obj
-def ls(invocation: Invocation, file: str | None) -> None:
+def ls(invocation: Invocation, file: str | None, *, shows_private: bool, shows_archive: bool) -> None:
     """List the files of the memory folder with the number of their entries, or the entries of FILE.
 
     \b
     memrepo ls
     memrepo ls me
+    memrepo ls --private
     """
+    if shows_private or shows_archive:
+        if file is not None or (shows_private and shows_archive):
+            raise click.UsageError("name a file, or give --private or --archive")
+        repo = invocation.open(read_only=True, may_be_missing=True)
+        list_stored(invocation, repo, Shelf.ARCHIVE if shows_archive else Shelf.MEMORY)
+        return
     repo = invocation.open(read_only=True)
     if file is None:
         _list_files(invocation, repo)
@@ -48,7 +60,7 @@ def ls(invocation: Invocation, file: str | None) -> None:
 @click.argument("name", metavar="FILE|REF|COMMIT")
 @click.pass_obj
 def show(invocation: Invocation, name: str) -> None:
-    """Show a file as it is, everything about one entry, or what a commit changed.
+    """Show a file as it is, everything about one entry or private fact, or what a commit changed.
 
     \b
     memrepo show me
@@ -57,6 +69,9 @@ def show(invocation: Invocation, name: str) -> None:
     """
     if is_ref(name):
         _show_entry(invocation, name)
+        return
+    if is_stored_ref(name):
+        show_stored(invocation, invocation.open(read_only=True, may_be_missing=True), name)
         return
     repo = invocation.open(read_only=True)
     path = _find_file(repo, name)

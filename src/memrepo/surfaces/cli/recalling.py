@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -105,51 +104,6 @@ def rebuild(invocation: Invocation) -> None:
     repo = invocation.open(read_only=True, create=False)
     with repo.open_index() as opened:
         _show_status(invocation, opened.rebuild(progress=_tell_progress(invocation)))
-
-
-@click.group("eval", cls=MemrepoGroup, short_help="Measure memory on sets of questions.")
-def evaluate() -> None:
-    """Measure memory on sets of questions.
-
-    \b
-    memrepo eval recall --data DIR
-    """
-
-
-@evaluate.command("recall")
-@click.option(
-    "--data",
-    metavar="DIR",
-    required=True,
-    type=click.Path(file_okay=False, path_type=Path),
-    help="A folder with facts.jsonl and questions.jsonl.",
-)
-@click.option("--each", "shows_each", is_flag=True, help="Show every conversation, not only all of them together.")
-@click.pass_obj
-def eval_recall(invocation: Invocation, *, data: Path, shows_each: bool) -> None:
-    """Measure how much of what a question needs stands among the first 5, 10 and 20 hits. docs/recall.md tells how.
-
-    \b
-    memrepo eval recall --data DIR
-    """
-    from memrepo.evals.recall import ALL, CUTS, measure_recall
-
-    rows = [row for row in measure_recall(data) if shows_each or row.conversation == ALL]
-    document: dict[str, object] = {"cuts": list(CUTS), "rows": [asdict(row) for row in rows]}
-    head = ("method", "set", "facts", "questions", *(f"R@{cut}" for cut in CUTS), "median ms", "p95 ms")
-    table = [
-        (
-            row.method,
-            row.conversation,
-            str(row.facts),
-            str(row.questions),
-            *(f"{value:.3f}" for value in row.recalls),
-            f"{row.median_ms:.1f}",
-            f"{row.p95_ms:.1f}",
-        )
-        for row in rows
-    ]
-    invocation.output.emit(document, invocation.output.format_rows([head, *table]))
 
 
 def _show_status(invocation: Invocation, found: IndexStatus) -> None:

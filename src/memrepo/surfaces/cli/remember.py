@@ -17,6 +17,7 @@ from memrepo.surfaces.cli.options import (
     USER,
     count,
     decode_words,
+    parse_day,
     read_stdin,
     split_lines,
 )
@@ -24,6 +25,7 @@ from memrepo.surfaces.cli.table import MemrepoCommand
 from memrepo.surfaces.present import describe_result, format_result, get_exit_status
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Sequence
 
     from memrepo.model import TaskContext, Workspace, WriteResult
@@ -43,6 +45,8 @@ if TYPE_CHECKING:
 )
 @click.option("--pin", is_flag=True, help="Put it into MEMORY.md, which every session reads.")
 @click.option("--private", is_flag=True, help="Keep it in the private store, never in the folder.")
+@click.option("--due", metavar="DATE", callback=parse_day, help="The day of a commitment, such as 2026-12-01.")
+@click.option("--expires", metavar="DATE", callback=parse_day, help="The last day on which a private fact counts.")
 @click.option("--source", callback=decode_words, metavar="URL", help="Where it comes from.")
 @click.option("--each-line", is_flag=True, help="Take each line as a fact of its own; all in one commit.")
 @click.option("--by", type=AUTHORS, default="user", show_default=True, help="Who says it. An agent says so honestly.")
@@ -64,6 +68,8 @@ def remember(
     subject: str | None,
     pin: bool,
     private: bool,
+    due: dt.date | None,
+    expires: dt.date | None,
     source: str | None,
     each_line: bool,
     by: str,
@@ -88,7 +94,7 @@ def remember(
     repo.create()  # only now: a request that is wrong makes no folder
     candidate = Candidate(
         "",
-        kind=Kind(kind) if kind else (Kind.PROJECT_FACT if chosen is Scope.WORKSPACE else Kind.PREFERENCE),
+        kind=_choose_kind(kind, chosen, has_day=due is not None),
         scope=chosen,
         subject=subject,
         pin=pin,
@@ -96,6 +102,8 @@ def remember(
         explicit=by == "user",
         private=private,
         workspace=where,
+        due=due,
+        expires=expires,
     )
     context = _build_task(by, task, taint, where)
     results = repo.service.remember_many([replace(candidate, text=one) for one in texts], context)
@@ -120,6 +128,14 @@ def _choose_scope(scope: str | None, workspace: str | None) -> Scope:
     if scope is not None:
         return Scope(scope)
     return Scope.GLOBAL if workspace is None else Scope.WORKSPACE
+
+
+def _choose_kind(kind: str | None, scope: Scope, *, has_day: bool) -> Kind:
+    if kind is not None:
+        return Kind(kind)
+    if has_day:
+        return Kind.COMMITMENT
+    return Kind.PROJECT_FACT if scope is Scope.WORKSPACE else Kind.PREFERENCE
 
 
 def _build_task(by: str, task: str | None, taint: str | None, workspace: Workspace | None) -> TaskContext:

@@ -17,7 +17,7 @@ from memrepo.surfaces.hooks.codecs import HOSTS, load_codec
 from memrepo.surfaces.hooks.message import HookAnswer, HookEvent, HookMessage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import BinaryIO
 
     from memrepo.surfaces.hooks.act import HookSurroundings
@@ -60,11 +60,21 @@ def _answer(arguments: HookArguments, surroundings: HookSurroundings) -> Mapping
     if arguments.host not in HOSTS or arguments.event not in set(HookEvent):
         sys.stderr.write(f"memrepo hook: give one of {', '.join(HOSTS)}, and one of {', '.join(HookEvent)}\n")
         return None
+    return answer_event(arguments, surroundings, lambda: _read_all(sys.stdin.buffer))
+
+
+def answer_event(
+    arguments: HookArguments, surroundings: HookSurroundings, read: Callable[[], bytes]
+) -> Mapping[str, Any] | None:
+    """The answer to one event of a known host, in its own form; None when there is nothing to say.
+
+    Changes: the session ledger, and at a failure the log.
+    """
     event, codec = HookEvent(arguments.event), load_codec(arguments.host)
     message = HookMessage(arguments.host, event, "")
     data = b""
     try:
-        data = _read_all(sys.stdin.buffer)
+        data = read()
         document = _parse(data)
         message = codec.read(event, document)
         from memrepo.surfaces.hooks.act import act

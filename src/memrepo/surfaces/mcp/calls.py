@@ -11,15 +11,16 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from memrepo.errors import InvalidInput, MemrepoError, NotFound, Refused
+from memrepo.format.refs import is_stored_ref, parse_stored_ref
 from memrepo.model import INBOX_FILE, Candidate, ContentHash, Kind, Origin, Privacy, Scope, WriteStatus
 from memrepo.surfaces.present import describe_result, escape_control, format_result
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from memrepo.app import MemoryRepo
-    from memrepo.approvals import ForgetOutcome
     from memrepo.lines import ShownLine
     from memrepo.model import Ref, RepoPath, TaskContext, Workspace, WriteResult
     from memrepo.sessions import Caller
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
 NO_MEMORY_YET = "there is no memory yet; the first memory_remember makes it"
 _HASH_DIGITS = 64
+_IN_HISTORY = "the history keeps the text until the user compacts it"
+_STAYS_GONE = "only the user brings it back, by saying it anew"
 _PROJECT_KINDS = frozenset({Kind.PROJECT_FACT, Kind.DECISION})
 
 
@@ -162,11 +165,15 @@ def forget(repo: MemoryRepo, arguments: ForgetArguments, call: CallContext) -> A
     """Removes one entry, when its task or the user allows it. Changes: a line and the history, or a request."""
     task = call.make_task(repo)
     repo.require_memory(task)
+    if arguments.ref is not None and is_stored_ref(arguments.ref):
+        stored = parse_stored_ref(arguments.ref)
+        is_removed = repo.private.request_forget(stored, task, ask=call.asking.ask)
+        return _tell_forgetting("removed" if is_removed else "denied", str(stored), note=_STAYS_GONE)
     if repo.is_missing:
         raise NotFound(NO_MEMORY_YET, what="entry", name=arguments.ref or "")
     ref, expect_hash = _find_target(repo, arguments)
     outcome = repo.request_forget(ref, task, expect_hash=expect_hash, ask=call.asking.ask)
-    return _tell_forgetting(outcome)
+    return _tell_forgetting(outcome.status, str(outcome.ref), approval_id=outcome.approval_id)
 
 
 def read(repo: MemoryRepo, arguments: ReadArguments, call: CallContext) -> Answer:
@@ -290,8 +297,20 @@ def _make_candidate(arguments: RememberArguments, workspace: Workspace | None, t
         claims_user=arguments.by_user,
         quote=arguments.quote,
         private=arguments.private,
+        due=_parse_day(arguments.due),
         workspace=workspace if scope is Scope.WORKSPACE else None,
     )
+
+
+def _parse_day(raw: str | None) -> dt.date | None:
+    if not raw:
+        return None
+    import datetime as dt
+
+    try:
+        return dt.date.fromisoformat(raw)
+    except ValueError:
+        raise InvalidInput("due is no day", hint="a day looks like 2026-12-01", key="due") from None
 
 
 def _needs_word(candidate: Candidate, task: TaskContext) -> bool:
@@ -341,19 +360,14 @@ def _find_target(repo: MemoryRepo, arguments: ForgetArguments) -> tuple[Ref, Con
     return _parse_ref(arguments.ref or ""), _parse_hash(arguments.expect_hash)
 
 
-def _tell_forgetting(outcome: ForgetOutcome) -> Answer:
-    note = {
-        "removed": "the history keeps the text until the user compacts it",
+def _tell_forgetting(outcome: str, ref: str, *, approval_id: int | None = None, note: str = _IN_HISTORY) -> Answer:
+    said = {
+        "removed": note,
         "denied": "the user said no; it stays",
         "waiting": "the user was asked (memrepo approvals) and has not answered yet; it stays until they say yes",
-    }[outcome.status]
-    document = {
-        "outcome": str(outcome.status),
-        "ref": str(outcome.ref),
-        "approval_id": outcome.approval_id,
-        "note": note,
-    }
-    return Answer(document, f"{outcome.status}: {outcome.ref}\nnote: {note}", has_written=True)
+    }[outcome]
+    document = {"outcome": outcome, "ref": ref, "approval_id": approval_id, "note": said}
+    return Answer(document, f"{outcome}: {ref}\nnote: {said}", has_written=True)
 
 
 def _parse_ref(raw: str) -> Ref:

@@ -61,6 +61,7 @@ class RememberArguments:
         "The user asked to keep it in view in every session. Needs by_user; only what the user said is pinned."
     )
     private: bool = flag("Keep it in the private store, never in the files that the user syncs.")
+    due: str | None = optional_text("The day of a commitment, as 2026-12-01.")
     source: str | None = optional_text("Where it comes from, such as a URL. Default: this session.")
     by_user: bool = flag(
         "The user said this themselves in this session. Give the quote too; without a quote that is found in the "
@@ -93,7 +94,9 @@ class RecallArguments:
 class ForgetArguments:
     """What `memory_forget` takes."""
 
-    ref: str | None = optional_text("The entry's ref from memory_recall or memory_list, such as repo:me.md#L4.")
+    ref: str | None = optional_text(
+        "The entry's ref from memory_recall or memory_list, such as repo:me.md#L4 or memory:3."
+    )
     text: str | None = optional_text("Instead of ref: the whole text of the entry, exactly.")
     expect_hash: str | None = optional_text(
         "The hash that came with the ref. If the line has moved, the entry is still found; if its text has changed, "
