@@ -266,7 +266,7 @@ def test_agents_do_not_look_through_the_private_store(repo: MemoryRepo) -> None:
         lambda: repo.private.finish(ref, OWN),
     ):
         with pytest.raises(Refused):
-            act()  # type: ignore[no-untyped-call]
+            act()
     (fact,) = repo.private.list_commitments(USER)
     assert (fact.due, fact.is_overdue, fact.done) == (dt.date(2026, 10, 4), True, None)
     assert repo.recall("report", OWN).hits[0].text == "Send the report (due 2026-10-04)"
