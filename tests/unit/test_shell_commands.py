@@ -108,8 +108,19 @@ DENIED = [
     r"cat ~/CoWork\ Memory/.g*/config",
     r"cat ~/CoWork\ Memory/$x",
     r"grep -r x ~/CoWork\ Memory",
+    r"grep -r x ~/CoWork\ Memory --exclude-dir=.github",
     r"rg --hidden x ~/CoWork\ Memory",
     r"rg --pre sh x ~/CoWork\ Memory",
+    # What only the shell knows, and then up again
+    'rm "$(pwd)/../../CoWork Memory/me.md"',
+    'D=$(pwd)/..; rm "$D/../CoWork Memory/me.md"',
+    r"rm /proc/$$/cwd/../../CoWork\ Memory/me.md",
+    'rm "$OLDPWD"/../CoWork*/me.md',
+    # A program of that name that is another
+    r"/tmp/evil/cat ~/CoWork\ Memory/me.md",
+    r"./cat ~/CoWork\ Memory/me.md",
+    r"PATH=/tmp/evil:$PATH cat ~/CoWork\ Memory/me.md",
+    r"LD_PRELOAD=/tmp/evil.so cat ~/CoWork\ Memory/me.md",
     # Folders above
     "rm -rf ~",
     "rm -rf $HOME",
@@ -131,6 +142,7 @@ READS = [
     r"grep -n tabs ~/CoWork\ Memory/*.md",
     r"grep -rn --exclude-dir=.git tabs ~/CoWork\ Memory",
     r"rg tabs ~/CoWork\ Memory",
+    r"/bin/cat ~/CoWork\ Memory/me.md",
     r"head -5 ~/CoWork\ Memory/me.md | wc -l",
     r"find ~/CoWork\ Memory -name '*.md'",
     r"stat ~/CoWork\ Memory/me.md",

@@ -28,7 +28,16 @@ def test_our_tool_is_known_under_the_names_of_every_host(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["memory_remember", "mcp__other__memory_remember", "mcp__memrepo__evil", "xmcp__memrepo__memory_read", "", "Write"],
+    [
+        "memory_remember",
+        "mcp__other__memory_remember",
+        "mcp__memrepo__evil",
+        "memrepo.memory_write",
+        "memrepo.memory_delete_file",
+        "xmcp__memrepo__memory_read",
+        "",
+        "Write",
+    ],
 )
 def test_another_tool_is_not_taken_for_ours(name: str) -> None:
     assert find_memory_tool(name) is None

@@ -79,8 +79,16 @@ def _play_web_page(world: World) -> None:
 def _play_steered_save(world: World) -> None:
     world.start()
     world.fetch(PAGE)
-    for more in ({"pin": True}, {"by_user": True, "quote": LURE}, {"scope": "workspace"}, {"kind": "preference"}):
-        text = f"{LURE} ({', '.join(more)})"
+    said = {"by_user": True, "quote": "please look at the tests"}  # the user did say that
+    for more in (
+        {"pin": True},
+        said,
+        {**said, "pin": True},
+        {"by_user": True, "quote": LURE},
+        {"scope": "workspace"},
+        {"kind": "preference"},
+    ):
+        text = f"{LURE} ({len(more)} {', '.join(more)})"
         answer = world.call("memory_remember", text=text, **more)
         world.check(answer.get("path") == "inbox.md", f"with {more} it went to {answer.get('path') or answer}")
     world.check(not _users(world, "setup.sh"), "the page's words became the user's")

@@ -11,6 +11,7 @@ fence for honest agents, no sandbox; `guard` is one. Source: memory repo design 
 from __future__ import annotations
 
 import posixpath
+import re
 import unicodedata
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,8 @@ _DEPTH_LIMIT = 6
 _FOLDERS_LIMIT = 16
 _WORDS_LIMIT = 1000
 _PATH_LIMIT_CHARS = 4096
+_UNKNOWN_ABOVE = re.compile(rf"(?:[^/]*{ANYTHING}[^/]*|/proc/[^/]+/(?:cwd|root|fd/[^/]+))/+(?:\./+)*\.\.(?=/|$)")
+_OWN_PROGRAMS = ("/bin/", "/usr/bin/", "/usr/local/bin/", "/opt/homebrew/bin/")
 _LEAST_LITERALS = 3  # so that a lone variable does not stand for every path
 _VERSIONED = ("python", "pypy", "perl", "ruby", "php", "lua", "node", "sqlite", "bash")
 _QUOTING = str.maketrans("", "", "'\"\\")
@@ -118,7 +121,7 @@ class _Judge:
     def _look_at(self, command: SimpleCommand, folders: list[str], *, depth: int) -> None:
         words = [spelled for word in command.words for spelled in spell_out(word)]
         program, arguments = _find_program(words)
-        reader = READERS.get(program)
+        reader = READERS.get(program) if _is_own_program(words) else None
         is_plain = not program or (reader is not None and reader.allows(arguments))
         self._is_plain = self._is_plain and is_plain
         if any(self._leads_inside(one, folders) for written in command.writes for one in spell_out(written)):
@@ -225,6 +228,14 @@ def _find_program(words: Sequence[str]) -> tuple[str, Sequence[str]]:
     return name.rstrip("0123456789.-") if name.startswith(_VERSIONED) else name, words[at + 1 :]
 
 
+def _is_own_program(words: Sequence[str]) -> bool:
+    """Whether the name of a program means the system's: not a file in some folder, nor what a new PATH finds."""
+    before = [word for word in words if _is_assignment(word)]
+    named = next((word for word in words if word not in KEYWORDS and not _is_assignment(word)), "")
+    is_moved = any(word.startswith(("PATH=", "PATH+=", "LD_", "DYLD_")) for word in before)
+    return not is_moved and ("/" not in named or named.startswith(_OWN_PROGRAMS))
+
+
 def _is_of(program: str, programs: frozenset[str]) -> bool:
     """Whether a program is one of these; one whose name only the shell knows may be any."""
     return program in programs or any(char in WILD for char in program)
@@ -257,6 +268,8 @@ def _may_be_git(rest: str) -> bool:
 
 def _normalize(path: str) -> str:
     path = path.replace(STAR + STAR, ANYTHING)
+    while (found := _UNKNOWN_ABOVE.search(path)) is not None:  # `..` of what is not known is not known
+        path = path[: found.start()] + ANYTHING + path[found.end() :]
     flat = posixpath.normpath(path)
     return flat[1:] if flat.startswith("//") else flat
 

@@ -68,7 +68,8 @@ def _has(*options: str) -> Callable[[Sequence[str]], bool]:
 
 
 def _greps_git_too(arguments: Sequence[str]) -> bool:
-    excludes = any(argument.startswith("--exclude-dir") and ".git" in argument for argument in arguments)
+    said = " ".join(arguments).replace("--exclude-dir ", "--exclude-dir=").split()
+    excludes = "--exclude-dir=.git" in said
     return not excludes and _has("-r", "-R", "--recursive", "--dereference-recursive", "-d", "--directories")(arguments)
 
 

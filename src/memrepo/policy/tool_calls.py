@@ -49,7 +49,9 @@ class ToolCall:
 
 
 _MEMORY_TOOL = re.compile(
-    r"(?:mcp__(?:plugin_memrepo_)?memrepo__|mcp_memrepo_|memrepo[./_])(memory_[a-z_]+|swarm_note)", re.ASCII
+    r"(?:mcp__(?:plugin_memrepo_)?memrepo__|mcp_memrepo_|memrepo[./_])"
+    r"(memory_(?:remember|recall|forget|read|list|grep)|swarm_note)",
+    re.ASCII,
 )
 
 

@@ -26,6 +26,9 @@ from memrepo.model import (
 
 QUOTE_MINIMUM_CHARS = 8
 
+_SAID_SHARE = 0.6
+_STEM_CHARS = 5
+_WORD = re.compile(r"\w{2,}")
 _SPACES = re.compile(r"\s+")
 _REMOVED_SECRET = re.compile(r"\[redacted [a-z0-9-]{2,40}\]")
 
@@ -64,9 +67,31 @@ def decide_author(candidate: Candidate, task: TaskContext) -> Author:
         return Author.AGENT
     if task.actor is Actor.USER or task.user_confirmed:
         return Author.USER
-    if candidate.claims_user and candidate.quote and has_quote(candidate.quote, task.user_messages):
-        return Author.USER
-    return Author.AGENT
+    return Author.USER if is_quoted(candidate, task) else Author.AGENT
+
+
+def is_quoted(candidate: Candidate, task: TaskContext) -> bool:
+    """Tells whether a quote makes a claim the user's word.
+
+    In a task that is known to be clean the quote must be the user's. In any other, what the agent read may have chosen
+    both fact and quote, and any words of the user's would vouch for any text: there most of the fact's own words must
+    be the user's too.
+    """
+    if not candidate.claims_user or not candidate.quote or not has_quote(candidate.quote, task.user_messages):
+        return False
+    return task.taint is Taint.CLEAN or _is_said(candidate.text, candidate.quote, task.user_messages)
+
+
+def _is_said(text: str, quote: str, messages: tuple[str, ...]) -> bool:
+    """Whether most words of a text stand in the messages that hold the quote; endings do not count."""
+    wanted = _fold(quote)
+    said = {_stem(word) for one in messages if wanted in (folded := _fold(one)) for word in _WORD.findall(folded)}
+    words = [_stem(word) for word in _WORD.findall(_fold(text))]
+    return bool(words) and sum(word in said for word in words) >= _SAID_SHARE * len(words)
+
+
+def _stem(word: str) -> str:
+    return word[:_STEM_CHARS]
 
 
 def has_quote(quote: str, messages: tuple[str, ...]) -> bool:

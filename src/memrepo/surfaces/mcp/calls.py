@@ -318,9 +318,9 @@ def _needs_word(candidate: Candidate, task: TaskContext) -> bool:
     from memrepo.model import WriteResult
     from memrepo.planning.intake import screen_text
     from memrepo.policy.screen import has_no_memory
-    from memrepo.policy.writing import has_quote
+    from memrepo.policy.writing import is_quoted
 
-    if not candidate.claims_user or (candidate.quote and has_quote(candidate.quote, task.user_messages)):
+    if not candidate.claims_user or is_quoted(candidate, task):
         return False
     if task.no_memory or has_no_memory((candidate.text, *task.user_messages)):
         return False
