@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from memrepo.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from memrepo.model import Locations
@@ -65,3 +66,14 @@ def find_sessions_folder(locations: Locations, profile: str) -> Path:
     """Where a profile keeps what is known of its agents' sessions; the default one's stand alone in the data folder."""
     own = locations.data if profile == DEFAULT_PROFILE else find_profile_folder(locations, profile)
     return own / SESSIONS_NAME
+
+
+def find_closed_places(locations: Locations, profile: str, roots: Sequence[Path]) -> tuple[Path, ...]:
+    """What no agent's tools touch: the three folders, or what of a profile is in one that also holds a memory root."""
+    own = find_profile_folder(locations, profile)
+    parts = (find_sessions_folder(locations, profile), own / STORE_NAME, locations.data / SESSIONS_NAME)
+    found: list[Path] = []
+    for folder in (locations.config, locations.data, locations.cache):
+        holds_memory = any(root.is_relative_to(folder) for root in roots)
+        found += [one for one in parts if one.is_relative_to(folder)] if holds_memory else [folder]
+    return tuple(dict.fromkeys(found))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import errno
 import io
 import json
 import os
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.kit.program import HereProgram, Program
 
+from memrepo.files.folder import Folder
 from memrepo.locations import find_locations
 from memrepo.model import Taint
 from memrepo.profiles import find_sessions_folder
@@ -308,6 +310,82 @@ def test_a_sub_agent_with_a_session_of_its_own_shares_its_parent_s_taint(make_ho
 # What is denied
 
 
+def test_what_memrepo_keeps_beside_memory_is_closed_to_tools(make_host: Callable[[str], Host]) -> None:
+    host = make_host("claude-code")
+    data = host.home / ".memrepo" / "data"
+    key = data / "sessions" / "key"
+    for call in (
+        ("Read", {"file_path": str(key)}),
+        ("Write", {"file_path": str(data / "sessions" / "x.jsonl"), "content": "{}"}),
+        ("Edit", {"file_path": str(host.home / ".memrepo" / "config" / "settings.toml")}),
+        ("Grep", {"path": str(data), "pattern": "x"}),
+        ("Bash", {"command": f"cat {key}"}),
+        ("Bash", {"command": f"echo x >> {data}/sessions/x.jsonl"}),
+        ("Bash", {"command": "rm -rf ~/.memrepo/data"}),
+        ("Bash", {"command": f"sqlite3 {data}/profiles/default/private.sqlite3 .dump"}),
+        ("mcp__x__do", {"options": {"target": str(key)}}),
+    ):
+        assert host.is_denied(host.call(*call)), call
+    for command in ("ls ~/.memrepo-notes", "cat ~/src/memrepo/data.py", "ls ~"):
+        assert not host.is_denied(host.call("Bash", {"command": command})), command
+
+
+def test_a_shell_with_hooks_does_not_decide_for_the_user(make_host: Callable[[str], Host]) -> None:
+    host = make_host("claude-code")
+    assert host.is_denied(host.call("Bash", {"command": "memrepo approvals grant 1"}))
+    assert host.is_denied(host.call("mcp__shell__run", {"cmd": "memrepo", "args": ["inbox", "keep", "a"]}))
+    assert not host.is_denied(host.call("Bash", {"command": "memrepo recall tabs"}))
+    assert host.is_denied(host.call("Bash", {"command": "memrepo recall tabs"}, agent_id="a1"))
+
+
+def test_a_tool_of_another_server_reaches_memory_in_no_other_words(make_host: Callable[[str], Host]) -> None:
+    host = make_host("claude-code")
+    root = str(host.root)
+    address = "file://" + root.replace(" ", "%20") + "/me.md"
+    deep: object = {"target": root + "/me.md"}
+    for _ in range(9):
+        deep = {"a": deep}
+    for arguments in (
+        {"command": f"rm -rf '{root}'"},
+        {"command": "rm", "args": ["-rf", root]},
+        {"task": {"command": "rm -rf 'CoWork Memory'"}, "cwd": str(host.home)},
+        {"command": ["rm", "-rf", root]},
+        {"code": "shutil.rmtree(Path.home() / 'CoWork Memory')"},
+        {"patch": f"--- a\n+++ {root}/me.md\n"},
+        {"steps": [["write", root + "/me.md"]]},
+        deep,
+        {"files": ["/tmp/x"] * 300 + [root + "/me.md"]},
+        {"text": "x" * 5000 + root + "/me.md"},
+        {"uri": address},
+        {"uri": address.replace("file://", "file://localhost")},
+        {"note": f"at {address}"},
+        {root + "/me.md": "new content"},
+        [["write", root + "/me.md"]],
+        "write " + root + "/me.md",
+    ):
+        assert host.is_denied(host.call("mcp__x__start_process", arguments)), arguments  # type: ignore[arg-type]
+    for free in ({"command": "make test"}, {"code": "print(1)"}, {"thought": "The CoWork Memory folder is closed"}):
+        assert not host.is_denied(host.call("mcp__x__start_process", free)), free
+    assert not host.is_denied(host.call("mcp__x__start_process", {"command": f"cat '{root}/me.md'"}))
+
+
+def test_arguments_that_are_no_object_are_searched(make_host: Callable[[str], Host]) -> None:
+    host = make_host("claude-code")
+    path = str(host.root / "me.md")
+    for tool in ("Write", "Bash", "Edit"):
+        assert host.is_denied(host.call(tool, [path]))  # type: ignore[arg-type]
+        assert not host.is_denied(host.call(tool, ["/tmp/x"]))  # type: ignore[arg-type]
+
+
+def test_a_patch_given_to_a_shell_and_what_is_typed_into_one_are_judged(make_host: Callable[[str], Host]) -> None:
+    host = make_host("codex")
+    patch = "*** Begin Patch\n*** Update File: ../CoWork Memory/me.md\n+x\n*** End Patch"
+    assert host.is_denied(host.call("shell", {"command": ["apply_patch", patch]}))
+    assert host.is_denied(host.call("Bash", {"command": f"apply_patch <<'X'\n{patch}\nX"}))
+    assert host.is_denied(host.call("write_stdin", {"session_id": 1, "chars": "rm -rf ~/CoWork*\n"}))
+    assert not host.is_denied(host.call("write_stdin", {"session_id": 1, "chars": "y\n"}))
+
+
 def test_a_link_into_memory_is_denied_where_it_leads(make_host: Callable[[str], Host]) -> None:
     host = make_host("claude-code")
     (host.project / "link").symlink_to(host.root)
@@ -429,14 +507,95 @@ def test_what_is_no_event_is_survived(run_hook: Callable[[str, str, bytes], str]
         assert out == "" or json.loads(out) == {"continue": True}
 
 
-def test_an_input_that_is_too_large_is_survived_and_denied_when_it_names_memory(
-    home: Path, run_hook: Callable[[str, str, bytes], str]
+def test_an_input_that_is_too_large_is_survived_and_a_call_of_it_denied(
+    run_hook: Callable[[str, str, bytes], str],
 ) -> None:
     padding = "x" * (INPUT_LIMIT_BYTES + 10)
     call = {"session_id": SESSION, "tool_name": "Write", "tool_input": {"content": padding, "file_path": "/tmp/x"}}
-    assert run_hook("claude-code", "before-tool", json.dumps(call).encode()) == ""
-    call["tool_input"] = {"content": padding, "file_path": str(home / "CoWork Memory" / "me.md")}
-    assert "deny" in run_hook("claude-code", "before-tool", json.dumps(call).encode())
+    assert "16 MB" in run_hook("claude-code", "before-tool", json.dumps(call).encode())
+    assert run_hook("claude-code", "after-tool", json.dumps(call).encode()) == ""
+
+
+@pytest.mark.parametrize("path", ["/CoWork Memory/me.md", "/CoWork\\u0020Memory/me.md", "\\/CoWork Memory\\/me.md"])
+def test_no_escape_hides_memory_in_a_call_that_cannot_be_read(
+    home: Path, run_hook: Callable[[str, str, bytes], str], path: str
+) -> None:
+    broken = '{"tool_name": "Write", "tool_input": {"file_path": "' + str(home) + path
+    assert "deny" in run_hook("claude-code", "before-tool", broken.encode())
+    assert "deny" in run_hook("claude-code", "before-tool", broken.encode("utf-16"))
+
+
+# What could not be noted
+
+DEEP = '{"a":' * 3000 + "1" + "}" * 3000
+
+
+@pytest.mark.parametrize(
+    ("name", "event", "field"),
+    [
+        ("claude-code", "after-tool", '"tool_response": ' + DEEP),
+        ("claude-code", "before-tool", '"tool_input": ' + DEEP),
+        ("cursor", "after-tool", '"tool_output": ' + DEEP),
+        ("vscode", "after-tool", f'"tool_response": "{"x" * INPUT_LIMIT_BYTES}"'),
+        ("codex", "after-tool", '"tool_response": "cut off'),
+        ("gemini", "sub-agent-start", '"cut off'),
+    ],
+    ids=["deep answer", "deep input", "deep answer in cursor", "large", "cut", "sub-agent"],
+)
+def test_an_event_that_cannot_be_read_leaves_its_session_in_doubt(
+    make_host: Callable[[str], Host], run_hook: Callable[[str, str, bytes], str], name: str, event: str, field: str
+) -> None:
+    host = make_host(name)
+    host.tell("session-start", source="startup")
+    assert get_session(host.home, name).taint is Taint.CLEAN
+    head = json.dumps({**host.common(event), "tool_name": "mcp__http__request"})[:-1]
+    run_hook(name, event, f"{head}, {field}}}".encode())
+    assert get_session(host.home, name).taint is Taint.TAINTED
+
+
+def test_an_answer_of_any_depth_brings_something_back(make_host: Callable[[str], Host]) -> None:
+    host = make_host("claude-code")
+    host.tell("session-start", source="startup")
+    deep: object = "text"
+    for _ in range(400):
+        deep = [deep]
+    host.tell("after-tool", tool_name="mcp__http__http_request", tool_input={}, tool_response=deep)
+    assert get_session(host.home, "claude-code").taint is Taint.TAINTED
+
+
+def test_a_read_that_cannot_be_noted_takes_the_session_s_record_along(
+    make_host: Callable[[str], Host], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = make_host("claude-code")
+    host.tell("session-start", source="startup")
+
+    def full_disk(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Folder, "append", full_disk)
+        assert host.call("WebFetch", {"url": "https://example.com"}) == {}
+    assert open_ledger(host.home).find("claude-code", SESSION) is None
+    host.tell("session-start", source="compact")
+    assert get_session(host.home, "claude-code").taint is Taint.UNKNOWN
+
+
+def test_with_broken_settings_any_tool_of_a_server_may_be_one_that_the_user_listed(
+    home: Path, make_host: Callable[[str], Host]
+) -> None:
+    host = make_host("claude-code")
+    host.tell("session-start", source="startup")
+    settings = home / ".memrepo" / "config" / "settings.toml"
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text("enabled = maybe\n")
+    host.call("mcp__wiki__page", {"id": 3})
+    assert get_session(home, "claude-code").taint is Taint.TAINTED
+
+
+def test_a_hook_with_a_profile_that_cannot_be_still_guards_memory(home: Path) -> None:
+    call = {"session_id": SESSION, "tool_name": "Write", "tool_input": {"file_path": str(home / "CoWork Memory" / "a")}}
+    told = Program(home)("hook", "claude-code", "before-tool", "--profile", "../x", stdin=json.dumps(call).encode())
+    assert "deny" in told.out
 
 
 def test_a_call_that_cannot_be_read_is_denied_only_when_it_names_memory(

@@ -71,6 +71,11 @@ def is_root_named(text: str, *, root: PurePath, home: PurePath) -> bool:
     return _Judge(str(root), str(home), is_readable=False).is_named_in(text)
 
 
+def is_root_written(text: str, *, root: PurePath, home: PurePath) -> bool:
+    """Whether any text holds the path of a root, in one of the ways to write it in full."""
+    return _Judge(str(root), str(home), is_readable=False).is_written_in(text)
+
+
 class _Judge:
     """The judgement of one root."""
 
@@ -128,7 +133,7 @@ class _Judge:
             self._touches.append(CHANGES)
         for word in (*words, *command.reads):
             self._look_at_word(word, folders)
-        if any(map(self._is_written_in, command.bodies)):
+        if any(map(self.is_written_in, command.bodies)):
             self._touches.append("" if is_plain else OPAQUE)
         self._look_above(program, arguments, folders)
         if _is_of(program, RUNNERS):
@@ -148,7 +153,7 @@ class _Judge:
             if rest is not None:
                 self._touches.append(GIT_FOLDER if _may_be_git(rest) else "")
                 return
-        if self._is_written_in(word):
+        if self.is_written_in(word):
             self._touches.append("")
 
     def _look_at_place(self, program: str, arguments: Sequence[str]) -> None:
@@ -206,7 +211,7 @@ class _Judge:
 
     # Text
 
-    def _is_written_in(self, text: str) -> bool:
+    def is_written_in(self, text: str) -> bool:
         """Whether a text holds the path of the root, in any of the ways to write it in full."""
         folded = _fold(text)
         return any(_holds(folded, name) for name in self._names if "/" in name)

@@ -35,7 +35,8 @@ class ToolVerb(StrEnum):
 class ToolCall:
     """One call. `paths` are as the tool was given them; `memory_tool` is the bare name if the tool is one of ours.
 
-    `has_body`: an HTTP request that brought something back.
+    `has_body`: an HTTP request that brought something back. `is_known`: the host documents the tool, so `paths` are all
+    that it touches; of another one any argument may say what it does.
     """
 
     host: str
@@ -46,6 +47,7 @@ class ToolCall:
     arguments: Mapping[str, Any] = field(default_factory=dict)
     memory_tool: str | None = None
     has_body: bool = False
+    is_known: bool = True
 
 
 _MEMORY_TOOL = re.compile(

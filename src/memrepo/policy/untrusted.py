@@ -26,7 +26,13 @@ if TYPE_CHECKING:
 
 OUTSIDE = "file outside the workspace"
 _ADDRESS = "://"
-_OWN_SERVER = "memrepo"
+_OWN_SERVERS = frozenset({"memrepo", "plugin:memrepo:memrepo"})
+_RESOURCE_TOOLS = frozenset(
+    {
+        *("ReadMcpResourceTool", "ListMcpResourcesTool"),
+        *("read_mcp_resource", "list_mcp_resources", "list_mcp_resource_templates"),
+    }
+)
 _NO_WORD = re.compile(r"[^a-z0-9]+")
 _CUT = re.compile(r"[;&|\n(){}`]|\$\(|<<<?")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
@@ -37,7 +43,7 @@ def find_untrusted_read(
     call: ToolCall,
     *,
     workspace_folder: PurePath | None,
-    listed: Sequence[str],
+    listed: Sequence[str] | None,
     home: PurePath | None = None,
     trusted_folders: Sequence[PurePath] = (),
     current_folder: PurePath | None = None,
@@ -45,11 +51,14 @@ def find_untrusted_read(
     """The label of the untrusted text that a call reads, None when it reads none: the tool's name, never content.
 
     Without a `workspace_folder` every file is outside. `trusted_folders` hold memory. `listed` are the user's patterns,
-    where `*` stands for anything. Relative paths start in `current_folder`, else in the workspace.
+    where `*` stands for anything; None when they cannot be read, and then any tool that is not the host's may be one of
+    them. Relative paths start in `current_folder`, else in the workspace.
     """
     if call.memory_tool is not None:
         return None
-    if any(matches_name(pattern.casefold(), call.name.casefold()) for pattern in listed):
+    if listed is None and call.verb in {ToolVerb.MCP, ToolVerb.OTHER}:
+        return call.name
+    if any(matches_name(pattern.casefold(), call.name.casefold()) for pattern in listed or ()):
         return call.name
     if _reads_own_resource(call):
         return None
@@ -94,8 +103,8 @@ def _find_tool_row(call: ToolCall) -> rows.ToolRow | None:
 
 
 def _reads_own_resource(call: ToolCall) -> bool:
-    server = call.arguments.get("server")
-    return isinstance(server, str) and "resource" in call.name.lower() and server.split(":")[-1] == _OWN_SERVER
+    """A host's own tool that shows what our server offers; a tool of another server may take any word as `server`."""
+    return call.name in _RESOURCE_TOOLS and call.arguments.get("server") in _OWN_SERVERS
 
 
 class _Places:

@@ -11,6 +11,7 @@ import os
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
+from memrepo.errors import DiskFault
 from memrepo.files.folder import NEW_FOLDER_MODE, Folder, disk_faults
 from memrepo.sessions.records import (
     FILE_LIMIT_BYTES,
@@ -35,6 +36,7 @@ MESSAGE_LIMIT_BYTES = 64 * 1024
 _CUT_CHARS = 4096  # a secret that the cut goes through is not recognised; it ends in here
 _TICKETS_LIMIT = 1000
 _RELATIVES_LIMIT = 64
+_UNREADABLE = "what could not be looked at"
 _NO_MEMORY_MARK = b'"no_memory":true'  # no text of a user can hold it: quotes are escaped there
 _LEAST_TRUSTED_FIRST = ("tainted", "unknown", "clean")
 
@@ -79,6 +81,19 @@ class SessionLedger:
         """Notes that the session read something untrusted; `source` is a label, never what was read. On disk at once:
         a session that goes on after a power cut must not look clean."""
         self._add(host, session_id, "read", is_durable=True, source=shorten_label(source))
+
+    def add_doubt(self, host: str, session_id: str) -> None:
+        """Notes that something of the session could not be looked at: it counts as an untrusted read.
+
+        Where even that cannot be noted (a full disk), the session's file goes: nothing is known of it then, and what is
+        not known is not clean.
+        """
+        try:
+            self.add_untrusted_read(host, session_id, _UNREADABLE)
+        except DiskFault:
+            with self._opened() as folder, suppress(FileNotFoundError):
+                if folder is not None:
+                    folder.unlink(make_key(host, session_id) + SUFFIX)
 
     def add_sub_agent(self, host: str, session_id: str, agent_id: str) -> None:
         """Notes an agent that works for this session under an id of its own."""

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from memrepo.errors import InvalidInput, MemrepoError
 from memrepo.policy.tool_calls import ToolVerb
-from memrepo.profiles import find_default_root, find_sessions_folder, find_settings_file
+from memrepo.profiles import find_closed_places, find_default_root, find_sessions_folder, find_settings_file
 from memrepo.surfaces.hooks import decide
 from memrepo.surfaces.hooks.message import HookAnswer, HookEvent
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from memrepo.app import MemoryRepo
     from memrepo.model import Locations
@@ -71,6 +71,11 @@ class HookSurroundings:
         if self.settings is not None:
             return (self.settings.path or usual,)
         return (usual, *_find_written_path(find_settings_file(self.locations, self.profile)))
+
+    @cached_property
+    def closed(self) -> tuple[Path, ...]:
+        """Where memrepo keeps what is not memory (settings, sessions, the private store, indexes): for no tool."""
+        return find_closed_places(self.locations, self.profile, self.roots)
 
     def open_repo(self) -> MemoryRepo:
         """The memory repo, to read from."""
@@ -190,30 +195,78 @@ def _decide_call(message: HookMessage, surroundings: HookSurroundings) -> HookAn
 def _find_objection(
     call: ToolCall, message: HookMessage, surroundings: HookSurroundings, *, is_readable: bool
 ) -> str | None:
-    roots, home = surroundings.roots, surroundings.home
-    if call.verb is ToolVerb.SHELL:
-        from memrepo.policy.shell_commands import find_memory_touch
-
-        named = tuple(dict.fromkeys((*roots, *(Path(root).resolve() for root in roots))))
-        folder = _find_shell_folder(call, message.folder)
-        return find_memory_touch(call.command or "", roots=named, home=home, folder=folder, is_readable=is_readable)
+    if call.verb is ToolVerb.AGENT:
+        return None
     if decide.changes_unnamed_files(call):
         texts = tuple(decide.iter_argument_texts(call.arguments))
-        return decide.UNDECIDED if decide.names_any(texts, roots, home) else None
-    if call.verb is ToolVerb.AGENT or not (call.paths or call.verb is ToolVerb.SEARCH):
-        return None
+        return decide.UNDECIDED if decide.names_any(texts, surroundings.roots, surroundings.home) else None
+    commands = [call.command] if call.command else []
+    if not call.is_known:
+        commands = list(decide.iter_commands(call.arguments))
+    folder = _find_shell_folder(call, message.folder)
+    whys = (_find_in_command(command, folder, surroundings, is_readable=is_readable) for command in commands)
+    why = next((why for why in whys if why is not None), None)
+    if why is None and (call.paths or call.verb is ToolVerb.SEARCH):
+        why = _find_in_paths(call, message, surroundings, is_readable=is_readable)
+    if why is None and not call.is_known:
+        why = _find_in_texts(call, commands, surroundings)
+    return why
+
+
+def _find_in_command(
+    command: str, folder: Path | None, surroundings: HookSurroundings, *, is_readable: bool
+) -> str | None:
+    from memrepo.policy.own_commands import find_own_command
+    from memrepo.policy.shell_commands import OFF, find_memory_touch
+
+    why = find_own_command(command, is_readable=is_readable)
+    if why is not None:
+        return why
+    home = surroundings.home
+    named = _add_real(surroundings.roots)
+    why = find_memory_touch(command, roots=named, home=home, folder=folder, is_readable=is_readable)
+    if why is not None:
+        return why
+    closed = _add_real(surroundings.closed)
+    why = find_memory_touch(command, roots=closed, home=home, folder=folder, is_readable=True)
+    if why is None and find_memory_touch(command, roots=closed, home=home, folder=folder, is_readable=False) == OFF:
+        why = OFF
+    return None if why is None else decide.CLOSED
+
+
+def _add_real(folders: Sequence[Path]) -> tuple[Path, ...]:
+    return tuple(dict.fromkeys((*folders, *(Path(one).resolve() for one in folders))))
+
+
+def _find_in_paths(
+    call: ToolCall, message: HookMessage, surroundings: HookSurroundings, *, is_readable: bool
+) -> str | None:
     from memrepo.files.reach import resolve_reach
     from memrepo.policy.access import GuardedRoot, decide_access
 
+    roots, closed = surroundings.roots, surroundings.closed
     guarded = [GuardedRoot(root, is_readable) for root in roots]
-    base = message.folder or home
+    guarded_closed = [GuardedRoot(folder, is_readable=False) for folder in closed]
+    base = message.folder or surroundings.home
+    operation = decide.find_operation(call)
     for path in call.paths or (str(base),):
-        places = resolve_reach(path, base=base, home=home, roots=roots)
-        decision = decide_access(places, decide.find_operation(call), roots=guarded)
-        why = decide.find_objection(call, decision)
+        places = resolve_reach(path, base=base, home=surroundings.home, roots=(*roots, *closed))
+        why = decide.find_objection(call, decide_access(places, operation, roots=guarded))
         if why is not None:
             return why
+        if not decide_access(places, operation, roots=guarded_closed).is_allowed:
+            return decide.CLOSED
     return None
+
+
+def _find_in_texts(call: ToolCall, commands: Sequence[str], surroundings: HookSurroundings) -> str | None:
+    """What an unknown tool may be told in other words than a path or a command that was judged."""
+    judged = {*call.paths, *commands}
+    home, folders = surroundings.home, (*surroundings.roots, *surroundings.closed)
+    if decide.names_any(tuple(decide.iter_programs(call.arguments)), folders, home):
+        return decide.UNDECIDED
+    others = [text for text in decide.iter_argument_texts(call.arguments) if text not in judged]
+    return decide.UNDECIDED if decide.writes_any(others, folders, home) else None
 
 
 def _find_shell_folder(call: ToolCall, folder: Path | None) -> Path | None:
@@ -259,7 +312,7 @@ def _watch_read(message: HookMessage, surroundings: HookSurroundings) -> None:
     label = find_untrusted_read(
         call,
         workspace_folder=workspace_folder,
-        listed=() if settings is None else settings.untrusted_tools,
+        listed=None if settings is None else settings.untrusted_tools,
         home=surroundings.home,
         trusted_folders=surroundings.roots,
     )

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 INPUT_LIMIT_BYTES = 16 * 1024 * 1024
 _CHUNK_BYTES = 1024 * 1024
 _DENYING = HookEvent.BEFORE_TOOL
+_WATCHED = frozenset({HookEvent.BEFORE_TOOL, HookEvent.AFTER_TOOL, HookEvent.SUB_AGENT_START, HookEvent.SUB_AGENT_STOP})
 
 
 class NotAnEvent(ValueError):
@@ -82,18 +83,34 @@ def answer_event(
         answer = act(message, surroundings, can_rewrite=codec.can_rewrite)
     except Exception as error:  # noqa: BLE001 - decided without what failed
         _log(arguments, surroundings, error)
+        _leave_doubt(arguments, message, data, surroundings)
         answer = _decide_blindly(data, event, surroundings)
     return codec.write(message, answer)
 
 
+def _leave_doubt(arguments: HookArguments, message: HookMessage, data: bytes, surroundings: HookSurroundings) -> None:
+    """Says of the session that something in it was not looked at: it may have been an untrusted read."""
+    if message.event not in _WATCHED:
+        return
+    from memrepo.surfaces.hooks import decide
+
+    for session_id in (message.session_id,) if message.session_id else decide.find_session_ids(data):
+        try:
+            surroundings.ledger.add_doubt(message.host, session_id)
+        except Exception as error:  # noqa: BLE001 - as above; the other sessions are still told
+            _log(arguments, surroundings, error)
+
+
 def _decide_blindly(data: bytes, event: HookEvent, surroundings: HookSurroundings) -> HookAnswer:
-    """A denial when a call could not be looked at and its text names the memory folder."""
+    """A denial when a call could not be looked at and its text names the memory folder, or is too long to know."""
     if event is not _DENYING:
         return HookAnswer()
     from memrepo.surfaces.hooks import decide
 
-    text = data.decode("utf-8", "replace").replace("\\/", "/")
-    if not decide.names_any((text,), surroundings.roots, surroundings.home):
+    if len(data) > INPUT_LIMIT_BYTES:
+        return HookAnswer(denial=decide.make_denial(decide.TOO_LARGE))
+    text = decide.read_escapes(data.replace(b"\0", b"").decode("utf-8", "replace"))
+    if not decide.names_any((text,), (*surroundings.roots, *surroundings.closed), surroundings.home):
         return HookAnswer()
     return HookAnswer(denial=decide.make_denial(decide.UNDECIDED))
 
@@ -113,7 +130,10 @@ def _parse(data: bytes) -> dict[str, Any]:
 
 
 def _read_all(stream: BinaryIO) -> bytes:
-    """Everything, so that the host can write all of it; of what is too large the beginning and the end are kept."""
+    """Everything, so that the host can write all of it; of what is too large the beginning and the end are kept.
+
+    Hosts name the session at one of them.
+    """
     kept = stream.read(INPUT_LIMIT_BYTES + 1)
     if len(kept) <= INPUT_LIMIT_BYTES:
         return kept
@@ -126,20 +146,26 @@ def _read_all(stream: BinaryIO) -> bytes:
 def _make_surroundings(arguments: HookArguments) -> HookSurroundings:
     import datetime as dt
 
+    from memrepo.errors import InvalidInput
     from memrepo.locations import find_locations
-    from memrepo.profiles import check_profile
+    from memrepo.profiles import DEFAULT_PROFILE, check_profile
     from memrepo.surfaces.environment import read_environment
     from memrepo.surfaces.hooks.act import HookSurroundings
 
     environment = read_environment()
     path = None if not arguments.path else Path(os.path.abspath(Path(arguments.path).expanduser()))  # noqa: PTH100
-    return HookSurroundings(
+    surroundings = HookSurroundings(
         locations=find_locations(environment.memrepo_home),
         home=environment.home,
-        profile=check_profile(arguments.profile),
+        profile=DEFAULT_PROFILE,
         path=path,
         clock=lambda: dt.datetime.now().astimezone(),
     )
+    try:
+        surroundings.profile = check_profile(arguments.profile)
+    except InvalidInput as error:  # a hook that was set up badly still guards the usual memory
+        _log(arguments, surroundings, error)
+    return surroundings
 
 
 def _log(arguments: HookArguments, surroundings: HookSurroundings | None, error: Exception) -> None:

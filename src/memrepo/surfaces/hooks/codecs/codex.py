@@ -25,6 +25,7 @@ TOOLS = {
     "shell": ToolRow(ToolVerb.SHELL),
     "local_shell": ToolRow(ToolVerb.SHELL),
     "exec_command": ToolRow(ToolVerb.SHELL),
+    "write_stdin": ToolRow(ToolVerb.SHELL, ("chars",)),
     "view_image": ToolRow(ToolVerb.READ, ("path",)),
     "web_search": ToolRow(ToolVerb.FETCH),
     "spawn_agent": ToolRow(ToolVerb.AGENT),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,16 +24,14 @@ def find_text(document: Mapping[str, Any], *names: str) -> str:
 
 
 def find_mapping(document: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """A field that is an object, also when it was sent as text; {} when it is none."""
+    """A field that is an object, also when it was sent as text. What is neither stands under "", {} for nothing."""
     value = document.get(name)
     if isinstance(value, str) and value.lstrip().startswith("{"):
         import json
 
-        try:
+        with contextlib.suppress(ValueError):
             value = json.loads(value)
-        except ValueError:
-            return {}
-    return value if isinstance(value, dict) else {}
+    return value if isinstance(value, dict) else {"": value} if value else {}
 
 
 def find_folder(document: Mapping[str, Any], *names: str) -> Path | None:
@@ -42,12 +41,15 @@ def find_folder(document: Mapping[str, Any], *names: str) -> Path | None:
 
 
 def has_content(value: object) -> bool:
-    """Whether a tool's answer brought something back."""
-    if isinstance(value, dict):
-        return any(has_content(one) for one in value.values())
-    if isinstance(value, list):
-        return any(has_content(one) for one in value)
-    return bool(value.strip()) if isinstance(value, str) else False
+    """Whether a tool's answer brought something back, however deep."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, dict | list):
+            waiting += one.values() if isinstance(one, dict) else one
+        elif isinstance(one, str) and one.strip():
+            return True
+    return False
 
 
 def read_common(host: str, event: HookEvent, document: Mapping[str, Any], call: ToolCall | None) -> HookMessage:

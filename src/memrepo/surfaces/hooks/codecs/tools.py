@@ -49,10 +49,12 @@ def make_call(
     row = rows.get(name)
     if row is None:
         paths = tuple(dict.fromkeys(_iter_likely_paths(arguments)))
-        return ToolCall(host, name, _guess_verb(name, paths), paths, arguments=arguments, has_body=has_body)
+        verb = _guess_verb(name, paths)
+        return ToolCall(host, name, verb, paths, arguments=arguments, has_body=has_body, is_known=False)
     if row.verb is ToolVerb.SHELL:
-        command = find_command(arguments)
-        return ToolCall(host, name, row.verb, command=command, arguments=arguments, has_body=has_body)
+        command = find_command(arguments, *row.keys)
+        patched = tuple(path for _, path in _PATCHED.findall(command))  # a patch may be given to a shell, too
+        return ToolCall(host, name, row.verb, patched, command=command, arguments=arguments, has_body=has_body)
     paths = tuple(path for key in row.keys for path in _iter_texts(arguments.get(key)))
     pattern = arguments.get(row.pattern) if row.pattern else None
     if isinstance(pattern, str) and ("/" in pattern or pattern.startswith(("~", "."))):
@@ -72,9 +74,9 @@ def make_patch_call(host: str, name: str, patch: str, arguments: Mapping[str, An
     return ToolCall(host, name, verb, tuple(paths), arguments=arguments)
 
 
-def find_command(arguments: Mapping[str, Any]) -> str:
-    """The command of a shell tool: text, or a list of words."""
-    value = arguments.get("command", arguments.get("cmd"))
+def find_command(arguments: Mapping[str, Any], *keys: str) -> str:
+    """The command of a shell tool: text, or a list of words; "" when there is none under `command`, `cmd` or `keys`."""
+    value = next((arguments[key] for key in (*keys, "command", "cmd") if key in arguments), None)
     if isinstance(value, list):
         import shlex
 
@@ -82,9 +84,21 @@ def find_command(arguments: Mapping[str, Any]) -> str:
     return value if isinstance(value, str) else ""
 
 
+def _read_address(text: str) -> str:
+    """A path, also when it is written as a `file:` address (RFC 8089)."""
+    if text[:5].casefold() != "file:":
+        return text
+    from urllib.parse import unquote
+
+    rest = text[5:]
+    if rest.startswith("//"):
+        rest = "/" + rest[2:].partition("/")[2]
+    return unquote(rest)
+
+
 def _iter_texts(value: object) -> Iterator[str]:
     if isinstance(value, str):
-        yield value.removeprefix("file://")
+        yield _read_address(value)
     elif isinstance(value, list):
         for one in value[:_PATHS_LIMIT]:
             yield from _iter_texts(one)
@@ -106,7 +120,7 @@ def _iter_likely_paths(arguments: Mapping[str, Any], depth: int = 0) -> Iterator
                 is_path = one.startswith(("/", "~", "file://")) or (key.lower() in _PATH_KEYS and "://" not in one)
                 if is_path and count < _PATHS_LIMIT:
                     count += 1
-                    yield one.removeprefix("file://")
+                    yield _read_address(one)
 
 
 def _guess_verb(name: str, paths: tuple[str, ...]) -> ToolVerb:
