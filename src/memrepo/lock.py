@@ -189,8 +189,9 @@ class WriteLock:
                 if queue.enter() and (content := self._try_once(folder, may_take_over=queue.is_held)):
                     return content
                 left_s = timeout_s - waited_s
-                if left_s <= 0:
-                    raise self._busy(_read(folder, LOCK_NAME), waited_s)
+                holder = _read(folder, LOCK_NAME)
+                if left_s <= 0 or (holder is not None and self._stays(holder, left_s)):
+                    raise self._busy(holder, waited_s)
                 if left_s <= step_s:
                     self._wait(left_s)
                     waited_s = timeout_s
@@ -207,6 +208,11 @@ class WriteLock:
                 return None
         content = self._content()
         return content if _place(folder, content) else None
+
+    def _stays(self, holder: LockHolder, left_s: float) -> bool:
+        """Whether nobody is there to let go of a lock, and it is not old enough to be taken over in time."""
+        ready_s = holder.since_s + STALE_AFTER_S - self._clock()
+        return ready_s > left_s and not may_live(holder, is_alive=self._is_alive)
 
     def _content(self) -> bytes:
         lock = {
@@ -239,9 +245,14 @@ class WriteLock:
         who = "an unknown process" if holder.pid is None else f"process {holder.pid}"
         if holder.runtime:
             who += f" ({holder.runtime[:40]!r})"
+        is_gone = not may_live(holder, is_alive=self._is_alive)
+        doing = "ended while it was writing, at" if is_gone else "has been writing since"
+        hint = "run the command again; if that process is gone for good: memrepo doctor --fix"
         return LockBusy(
-            f"the memory repo is busy: {who} has been writing since {holder.since}",
-            hint="run the command again; if that process is gone for good: memrepo doctor --fix",
+            f"the memory repo is busy: {who} {doing} {holder.since}",
+            hint=f"its lock is taken over {STALE_AFTER_S:g} s after that; now: memrepo doctor --fix"
+            if is_gone
+            else hint,
             lock=str(lock),
             holder_pid=holder.pid,
             held_since=holder.since,

@@ -208,6 +208,36 @@ def test_a_link_to_a_dotfile_stays_a_link_and_is_told(memrepo: HereProgram) -> N
     assert dotfile.read_bytes() == GEMINI
 
 
+def test_a_link_to_a_dotfile_that_is_not_there_yet_is_left_as_it_was(memrepo: HereProgram) -> None:
+    dotfile = memrepo.home / "dotfiles" / "gemini.json"
+    dotfile.parent.mkdir()
+    settings = memrepo.home / ".gemini" / "settings.json"
+    settings.parent.mkdir()
+    settings.symlink_to(dotfile)
+    assert memrepo("install", "gemini", "--yes").status == 0
+    assert b"BeforeTool" in dotfile.read_bytes()
+    assert memrepo("uninstall", "gemini", "--yes").status == 0
+    assert settings.is_symlink()
+    assert not dotfile.exists()
+
+
+def test_a_file_of_comments_alone_is_kept_and_comes_back(memrepo: HereProgram) -> None:
+    settings = put(memrepo.home / ".gemini" / "settings.json", b"// mine, empty for now")
+    assert memrepo("install", "gemini", "--yes").status == 0
+    assert settings.read_bytes().startswith(b"// mine, empty for now\n{")
+    assert memrepo("uninstall", "gemini", "--yes").status == 0
+    assert settings.read_bytes() == b"// mine, empty for now"
+
+
+def test_a_pipe_in_the_place_of_settings_is_not_opened(memrepo: HereProgram) -> None:
+    settings = memrepo.home / ".gemini" / "settings.json"
+    settings.parent.mkdir()
+    os.mkfifo(settings)
+    told = memrepo("install", "gemini", "--yes")
+    assert told.status != 0
+    assert "no file" in told.err
+
+
 def test_a_read_only_file_is_not_replaced(memrepo: HereProgram) -> None:
     settings = put(memrepo.home / ".gemini" / "settings.json", GEMINI)
     settings.chmod(0o444)

@@ -114,7 +114,8 @@ def test_a_git_folder_that_is_a_link_is_refused(tmp_path: Path) -> None:
 def test_a_held_lock_is_waited_for_exactly_the_timeout_and_then_named(git_folder: Path) -> None:
     waits = Waits()
     with make_lock(git_folder, runtime="daemon").hold():
-        with pytest.raises(LockBusy) as busy, make_lock(git_folder, wait=waits).hold(timeout_s=5):
+        waiting = make_lock(git_folder, wait=waits, is_alive=lambda _: True)
+        with pytest.raises(LockBusy) as busy, waiting.hold(timeout_s=5):
             pass
         assert busy.value.facts["holder_pid"] == os.getpid()
         assert busy.value.facts["waited_s"] == 5
@@ -127,6 +128,16 @@ def test_a_held_lock_is_waited_for_exactly_the_timeout_and_then_named(git_folder
     assert max(waits.asked_s) <= 0.01
 
 
+def test_a_young_lock_of_a_gone_process_is_not_waited_for(git_folder: Path) -> None:
+    plant(git_folder, {"pid": DEAD_PID, "runtime": "desktop", "at": None}, age_s=20)
+    waits = Waits()
+    with pytest.raises(LockBusy, match="ended while it was writing") as busy:
+        make_lock(git_folder, wait=waits).hold(timeout_s=5).__enter__()
+    assert waits.asked_s == []
+    assert "30 s" in busy.value.hint
+    assert "memrepo doctor --fix" in busy.value.hint
+
+
 def test_a_lock_that_is_released_while_waiting_is_taken(git_folder: Path) -> None:
     path = plant(git_folder, {"pid": os.getpid(), "runtime": "desktop", "at": None}, age_s=0)
     steps = []
@@ -136,7 +147,7 @@ def test_a_lock_that_is_released_while_waiting_is_taken(git_folder: Path) -> Non
         if len(steps) == 3:
             path.unlink()
 
-    with make_lock(git_folder, wait=wait).hold(timeout_s=5):
+    with make_lock(git_folder, wait=wait, is_alive=lambda _: True).hold(timeout_s=5):
         assert len(steps) == 3
 
 

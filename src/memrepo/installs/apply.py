@@ -129,7 +129,10 @@ def _is_as_written(recorded: RecordedFile | None, data: bytes) -> bool:
 def _read(path: Path) -> bytes | None:
     with disk_faults("read", str(path)):
         try:
-            if path.stat().st_size > _READ_LIMIT_BYTES:
+            look = path.stat()
+            if not stat.S_ISREG(look.st_mode):
+                raise DiskFault(f"{path} is no file, so it is not opened", hint=f"look at it: ls -l '{path}'")
+            if look.st_size > _READ_LIMIT_BYTES:
                 raise DiskFault(f"{path} is too large for a settings file", hint=f"look at it: {path}")
             return path.read_bytes()
         except (FileNotFoundError, NotADirectoryError):
@@ -162,7 +165,7 @@ def _write(edit: FileEdit, *, new_mode: int) -> tuple[Path, ...]:
     place = Path(os.path.realpath(edit.path))
     with disk_faults("write", str(edit.path)):
         if edit.after is None:
-            edit.path.unlink()
+            place.unlink()  # what a link leads to; the link was there before
             return ()
         missing = [folder for folder in place.parents if not folder.exists()]
         for folder in reversed(missing):

@@ -65,6 +65,11 @@ def parse_json(text: str, *, file: str) -> Node:
     return _Scanner(text, file).read_document()
 
 
+def has_value(text: str) -> bool:
+    """Whether there is more in a text than white space and comments; a comment without its end counts as more."""
+    return _skip(text, 0) < len(text)
+
+
 def find_node(root: Node, path: Sequence[Step]) -> Node | None:
     """The value at a path, or None."""
     node = root

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from memrepo.errors import Refused
 from memrepo.installs.config_file import decode_config
-from memrepo.installs.json_text import append_item, find_node, parse_json, remove_value, set_member
+from memrepo.installs.json_text import append_item, find_node, has_value, parse_json, remove_value, set_member
 from memrepo.installs.pieces import (
     SERVER_NAME,
     HookEntries,
@@ -173,8 +173,8 @@ def _install_server(work: _Work, piece: ServerEntry, *, is_forced: bool) -> None
     path = piece.file.find(work.present)
     mark, text = work.read_text(path)
     file = str(path)
-    if not text.strip() and not piece.file.is_toml:
-        text = _NEW_DOCUMENT
+    if not piece.file.is_toml:
+        text = _start_document(text)
     whole = parse_toml(text, file=file) if piece.file.is_toml else parse_json(text, file=file).value
     place = (*_choose_container(whole, piece.containers), SERVER_NAME)
     there = find_table(whole, place)
@@ -190,6 +190,13 @@ def _install_server(work: _Work, piece: ServerEntry, *, is_forced: bool) -> None
         text = edited.text
         work.made.setdefault(path, []).extend(edited.made)
     work.now[path] = (mark + text).encode()
+
+
+def _start_document(text: str) -> str:
+    """A text that holds a JSON value: what is empty, or only comments, gets an empty object at its end."""
+    if has_value(text):
+        return text
+    return text + _NEW_DOCUMENT if not text or text.endswith("\n") else f"{text}\n{_NEW_DOCUMENT}"
 
 
 def _choose_container(whole: object, containers: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
@@ -219,7 +226,7 @@ def _install_hooks(work: _Work, piece: HookEntries) -> None:
     path = piece.file.find(work.present)
     file = str(path)
     mark, text = work.read_text(path)
-    text = before = text if text.strip() else _NEW_DOCUMENT
+    text = before = _start_document(text)
     for key, value in piece.defaults:
         if find_node(parse_json(text, file=file), (key,)) is None:
             text = set_member(text, (key,), value, file=file).text
