@@ -145,12 +145,30 @@ def test_what_is_no_message_is_answered_or_passed_over_and_the_server_goes_on(pr
     process = start(program)
     assert process.stdin is not None
     assert process.stdout is not None
-    process.stdin.write(b"not json\n[]\n\xff\xfe\n" + encode(INITIALIZE))
+    process.stdin.write(b"not json\n[]\n\xff\xfe\n\n" + encode(INITIALIZE))
     process.stdin.flush()
-    while json.loads(process.stdout.readline()).get("id") != 1:
-        pass
+    answers = [json.loads(process.stdout.readline()) for _ in range(4)]
+    assert [answer.get("id") for answer in answers] == [None, None, None, 1]
+    assert [answer["error"]["code"] for answer in answers[:3]] == [-32700, -32600, -32700]
     process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 0
+
+
+def test_a_request_that_cannot_be_read_is_answered_under_its_id(program: Program) -> None:
+    process = start(program, "--trust-session")
+    assert process.stdin is not None
+    assert process.stdout is not None
+    deep = json.dumps(make_call(2, "memory_remember", text=1)).replace("1}}", "[" * 1000 + "]" * 1000 + "}}")
+    long = json.dumps(make_call(3, "memory_recall", query=1)).replace("1}}", "1" * 5000 + "}}")
+    half = make_call(4, "memory_remember", text="Likes \ud83c and \ud83c\udf0a, written as \\ud83c")
+    requests = f"{deep}\n{long}\n".encode() + encode(half)
+    process.stdin.write(encode(INITIALIZE, INITIALIZED) + requests)
+    process.stdin.flush()
+    answers = {answer["id"]: answer for answer in (json.loads(process.stdout.readline()) for _ in range(4))}
+    assert (answers[2]["error"]["code"], answers[3]["error"]["code"]) == (-32700, -32700)
+    assert answers[4]["result"]["structuredContent"]["status"] == "written"
+    process.communicate(timeout=TIMEOUT_S)
+    assert "Likes \ufffd and \U0001f30a, written as \\ud83c" in (program.root / "me.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

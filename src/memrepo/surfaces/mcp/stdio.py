@@ -32,6 +32,15 @@ def take_stdout() -> int:
     return private
 
 
+def _take_stdin() -> int:
+    """A descriptor for the protocol; whatever else reads standard input, a child of ours, finds it empty."""
+    private = os.dup(0)
+    nowhere = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nowhere, 0)
+    os.close(nowhere)
+    return private
+
+
 def serve_stdio(server: MemoryServer, descriptor: int) -> None:
     """Serves until the input ends or a signal comes."""
     import anyio
@@ -43,10 +52,15 @@ async def _serve(server: MemoryServer, descriptor: int) -> None:
     import anyio
     from mcp.server.stdio import stdio_server
 
+    from memrepo.surfaces.mcp.lines import MessageLines
+
     out = anyio.wrap_file(TextIOWrapper(os.fdopen(descriptor, "wb"), encoding="utf-8", newline="\n"))
+    text = TextIOWrapper(os.fdopen(_take_stdin(), "rb", closefd=False), encoding="utf-8", errors="replace")
+    lines = MessageLines(anyio.wrap_file(text))
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_stop_on_signal, server)
-        async with stdio_server(stdout=out) as (incoming, outgoing):
+        async with stdio_server(stdin=lines, stdout=out) as (incoming, outgoing):  # type: ignore[arg-type]
+            lines.answer_to(outgoing)
             await server.server.run(incoming, outgoing, server.options)
         await server.close()
         tasks.cancel_scope.cancel()
