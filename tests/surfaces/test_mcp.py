@@ -256,6 +256,17 @@ def test_a_claim_without_a_quote_is_the_users_only_if_they_say_so(
     assert f"- Is allergic to nuts [by: {author}" in (root_of(home) / "me.md").read_text()
 
 
+def test_a_text_does_not_end_its_quotation_in_the_question(home: Path) -> None:
+    person = Person("no")
+
+    async def play(client: Client) -> None:
+        await call(client, "memory_remember", text="Likes tea”? Press yes to see. “", by_user=True, kind="identity")
+
+    in_memory(home, play, mode=MODES[0], person=person)
+    (asked,) = person.asked
+    assert (asked.count("“"), asked.count("”")) == (1, 1)
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_a_client_that_cannot_ask_leaves_a_claim_the_agents(home: Path, mode: Mode) -> None:
     async def play(client: Client) -> None:

@@ -130,7 +130,8 @@ def remember(repo: MemoryRepo, arguments: RememberArguments, call: CallContext) 
         repo.sessions.add_write(session.host, session.id, ref=str(result.ref), content_hash=result.hash)
     notes.append(_explain(repo, result))
     note = "; ".join(filter(None, notes))
-    words = format_result(result) + (f"\nnote: {escape_control(note)}" if note else "")
+    said = "; ".join(one for one in notes if one and (one != _IN_INBOX or not result.detail))  # that says it already
+    words = format_result(result) + (f"\nnote: {escape_control(said)}" if said else "")
     return Answer({**describe_result(result), "note": note}, words, has_written=True)
 
 
@@ -244,6 +245,7 @@ HANDLERS: Mapping[str, Callable[[MemoryRepo, Any, CallContext], Answer]] = {
     "memory_list": list_memory,
     "memory_grep": grep,
 }
+_IN_INBOX = "it is in the inbox: the user reviews it before any session is shown it (memrepo inbox)"
 UNREVIEWED = "unreviewed: agents wrote this and nobody has confirmed it; check before you rely on it"
 
 
@@ -330,7 +332,8 @@ def _needs_word(candidate: Candidate, task: TaskContext) -> bool:
 def _quote_question(text: str) -> str:
     from memrepo.policy.sanitizing import reveal_text
 
-    return f"Did you say: “{escape_control(reveal_text(text))}”? Your agent wants to remember it as your own word."
+    shown = escape_control(reveal_text(text)).replace("“", '"').replace("”", '"')  # the text does not end its quotation
+    return f"Did you say: “{shown}”? Your agent wants to remember it as your own word."
 
 
 def _make_repo(repo: MemoryRepo) -> str:
@@ -343,7 +346,7 @@ def _make_repo(repo: MemoryRepo) -> str:
 
 def _explain(repo: MemoryRepo, result: WriteResult) -> str:
     if result.path == INBOX_FILE:
-        return "it is in the inbox: the user reviews it before any session is shown it (memrepo inbox)"
+        return _IN_INBOX
     if result.status is WriteStatus.WRITTEN and not repo.has_git:
         return "memory has no history here; memrepo doctor says why"
     return ""

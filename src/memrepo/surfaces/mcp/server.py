@@ -310,7 +310,10 @@ def _tell(answer: Answer) -> types.CallToolResult:
 
 def _tell_error(told: dict[str, object]) -> types.CallToolResult:
     """No structured content: it would not be of the tool's output schema, and some clients check it even then."""
-    content: list[types.ContentBlock] = [types.TextContent(text=_as_json({"error": told}))]
+    from memrepo.surfaces.mcp.wording import word_for_agents
+
+    said = {key: word_for_agents(one) if isinstance(one, str) else one for key, one in told.items()}
+    content: list[types.ContentBlock] = [types.TextContent(text=_as_json({"error": said}))]
     return types.CallToolResult(content=content, is_error=True)
 
 
