@@ -32,6 +32,7 @@ DENIED = [
     "mem'repo' in\"box\" keep a",
     "memrepo inbox keep 'unclosed",
     "memrepo mcp --trust-session",
+    "cd a;" * 40_000 + "memrepo inbox keep a",
 ]
 ALLOWED = [
     "ls ~/src/memrepo",

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from memrepo.policy.shell_budget import TooMuchWork, WorkBudget
 from memrepo.policy.shell_programs import INTERPRETERS
 from memrepo.policy.shell_words import NotUnderstood, read_commands, spell_out
 
@@ -53,31 +54,35 @@ def find_own_command(command: str, *, is_readable: bool) -> str | None:
     """
     if _PROGRAM not in command.replace("\\\n", "").translate(_QUOTING).casefold():
         return None
-    whys = [_judge(arguments) for arguments in _iter_calls(command)]
+    try:
+        calls = list(_iter_calls(command, WorkBudget()))
+    except TooMuchWork:
+        calls = list(_iter_text_calls(command))
+    whys = [_judge(arguments) for arguments in calls]
     if THE_USERS in whys:
         return THE_USERS
     return OFF if OFF in whys and not is_readable else None
 
 
-def _iter_calls(command: str, depth: int = 0) -> Iterator[Sequence[str]]:
+def _iter_calls(command: str, budget: WorkBudget, depth: int = 0) -> Iterator[Sequence[str]]:
     """The arguments of each call of memrepo."""
     try:
         if depth > _DEPTH_LIMIT:
             raise NotUnderstood("too deep")
-        commands = read_commands(command, variables={})
+        commands = read_commands(command, variables={}, budget=budget)
     except (NotUnderstood, IndexError, ValueError):
         yield from _iter_text_calls(command)
         return
     runs_text = False
     for one in commands:
-        words = [spelled for word in one.words for spelled in spell_out(word)]
+        words = [spelled for word in one.words for spelled in spell_out(word, budget)]
         names = [_name(word) for word in words]
         runs_text = runs_text or any(name in INTERPRETERS or name.startswith("python") for name in names)
         at = next((at for at, word in enumerate(words) if not _is_assignment(word)), 0)
         if words and names[at] == _PROGRAM:
             yield words[at + 1 :]
         for nested in one.nested:
-            yield from _iter_calls(nested, depth + 1)
+            yield from _iter_calls(nested, budget, depth + 1)
     if runs_text:  # it may be called from anywhere in what is run
         for one in commands:
             yield from _iter_text_calls(" ".join(one.words))

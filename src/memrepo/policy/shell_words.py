@@ -1,8 +1,9 @@
 """A shell command as words: quotes and escapes removed, tildes and known variables put in, the rest kept as patterns.
 
 Reads what POSIX sh and bash agree on, and says so when it does not understand (`NotUnderstood`); it runs nothing and
-looks at no disk. In a word, `STAR`, `ONE` and `ANYTHING` stand for what only the shell can know: `ANYTHING` also
-crosses `/`.
+looks at no disk. In a word, `STAR`, `ONE`, `DEEP` and `ANYTHING` stand for what only the shell can know: `DEEP` (`**`)
+and `ANYTHING` (what is not known at all) also cross `/`. Shells differ in what becomes of blanks in a variable without
+quotes: then both readings stand in the command, the pieces and the whole.
 """
 
 from __future__ import annotations
@@ -11,64 +12,80 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, MutableMapping
+from memrepo.policy.shell_scan import NotUnderstood, decode_escapes, find_class_end, find_closing, find_substitutions
+from memrepo.policy.shell_signs import ANYTHING, DEEP, ONE, STAR, WILD
 
-STAR, ONE, ANYTHING = "\ue000", "\ue001", "\ue002"
-WILD = STAR + ONE + ANYTHING
+if TYPE_CHECKING:
+    from collections.abc import MutableMapping
+
+    from memrepo.policy.shell_budget import WorkBudget
+
+__all__ = ["ANYTHING", "DEEP", "ONE", "STAR", "WILD", "NotUnderstood", "SimpleCommand", "read_commands", "spell_out"]
+
+_SPLIT = "\ue006"
 _OPEN, _COMMA, _CLOSE = "\ue003", "\ue004", "\ue005"
 _PRIVATE = re.compile("[\ue000-\ue00f]")
 
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=", re.ASCII)
-_ESCAPE = re.compile(r"\\(x[0-9A-Fa-f]{1,2}|u[0-9A-Fa-f]{1,4}|U[0-9A-Fa-f]{1,8}|[0-7]{1,3}|c.|.)", re.DOTALL)
-_PLAIN_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v"}
 _MEANINGFUL = frozenset({"HOME", "PWD", "OLDPWD", "CDPATH", "IFS"})  # they change what words mean
+_DECLARING = frozenset({"export", "declare", "local", "readonly", "typeset"})
+_PARAMETER = re.compile(r"([A-Za-z_]\w*)(?:(:?[-=+?])(.*))?", re.ASCII | re.DOTALL)
+_PLAIN_RUN = re.compile(r"""[^ \t\n;&|()<>'"\\$`~\[{},*?]+""")
+_DOUBLE_RUN = re.compile(r"""[^"\\$`]+""")
+_EXTENDED = "?*+@!"
+_UNQUOTED = str.maketrans({" ": _SPLIT, "\t": _SPLIT, "\n": _SPLIT, "*": STAR, "?": ONE})
 _BLANK = " \t"
 _OPERATORS = ("&&", "||", ";;&", ";;", ";&", "|&", "&", "|", ";", "\n", "(", ")")
 _REDIRECTIONS = ("&>>", "&>", "<<<", "<<-", "<<", "<>", "<&", ">>", ">|", ">&", ">", "<")
 _ALTERNATIVES_LIMIT = 64
-
-
-class NotUnderstood(ValueError):
-    """The text is no command that this module can read."""
+_DEFAULTS_LIMIT = 8
+_VALUE_LIMIT_CHARS = 64 * 1024
 
 
 @dataclass(slots=True)
 class SimpleCommand:
-    """One command between operators. `bodies` are here-documents; `nested` are command substitutions, as text."""
+    """One command between operators. `bodies` are here-documents; `nested` are command substitutions, as text.
+
+    `is_doubtful`: it gives another value to a variable that changes what words mean.
+    """
 
     words: list[str] = field(default_factory=list)
     writes: list[str] = field(default_factory=list)
     reads: list[str] = field(default_factory=list)
     bodies: list[str] = field(default_factory=list)
     nested: list[str] = field(default_factory=list)
+    is_doubtful: bool = False
 
     def __bool__(self) -> bool:
         return bool(self.words or self.writes or self.reads or self.bodies or self.nested)
 
 
-def read_commands(text: str, *, variables: MutableMapping[str, str]) -> list[SimpleCommand]:
+def read_commands(text: str, *, variables: MutableMapping[str, str], budget: WorkBudget) -> list[SimpleCommand]:
     """The simple commands of a text, in order. `variables` are known ones; assignments in the text are added.
 
-    Errors: NotUnderstood for a quote or bracket without its end.
+    Errors: NotUnderstood for a quote or bracket without its end; TooMuchWork.
     """
     text = _PRIVATE.sub("?", text)
-    commands = _Reader(text.replace("\\\n", ""), variables).read()
+    commands = _Reader(text.replace("\\\n", ""), variables, budget).read()
     if "\\\n" in text and "#" in text:  # a comment ends at its line, whatever stands there
-        commands += _Reader(text.replace("\\\n", "\n"), variables).read()
+        commands += _Reader(text.replace("\\\n", "\n"), variables, budget).read()
     return commands
 
 
-def spell_out(word: str) -> tuple[str, ...]:
-    """The words that the braces of a word stand for; past a limit they become a pattern."""
-    done, waiting = [], [word]
+def spell_out(word: str, budget: WorkBudget) -> tuple[str, ...]:
+    """The words that the braces of a word stand for; past a limit they become a pattern. Errors: TooMuchWork."""
+    done, waiting = [], [word.replace(_OPEN + _CLOSE, "{}")]
     while waiting:
         one = waiting.pop()
+        budget.spend(1 + len(one) // 64)
         start = one.rfind(_OPEN)
+        if start < 0:
+            done.append(one.replace(_CLOSE, "}").replace(_COMMA, ","))
+            continue
         end = one.find(_CLOSE, start)
-        if start < 0 or end < 0:
-            done.append(one.replace(_OPEN, "{").replace(_CLOSE, "}").replace(_COMMA, ","))
+        if end < 0:
+            waiting.append(one[:start] + "{" + one[start + 1 :])
             continue
         inner = one[start + 1 : end]
         choices = inner.split(_COMMA) if _COMMA in inner else ["{" + inner + "}", ANYTHING]
@@ -79,18 +96,22 @@ def spell_out(word: str) -> tuple[str, ...]:
 
 
 class _Reader:
-    def __init__(self, text: str, variables: MutableMapping[str, str]) -> None:
+    def __init__(self, text: str, variables: MutableMapping[str, str], budget: WorkBudget, *, depth: int = 0) -> None:
         self._text = text
         self._at = 0
         self._variables = variables
+        self._budget = budget
+        self._depth = depth  # of values that stand in values
         self._commands: list[SimpleCommand] = []
         self._command = SimpleCommand()
+        self._is_assigning = True  # no word but assignments so far
         self._waiting: list[tuple[SimpleCommand, str, bool]] = []  # here-documents that begin on the next line
 
     def read(self) -> list[SimpleCommand]:
         text = self._text
         while self._at < len(text):
             char = text[self._at]
+            self._budget.spend()
             if char in _BLANK:
                 self._at += 1
             elif char == "#":
@@ -105,7 +126,7 @@ class _Reader:
                 if operator == "\n":
                     self._read_bodies()
             else:
-                self._add_word(self._read_word())
+                self._add_words(self._read_word())
         self._end_command()
         if self._waiting:
             raise NotUnderstood("a here-document without its text")
@@ -115,22 +136,45 @@ class _Reader:
         return next((token for token in tokens if self._text.startswith(token, self._at)), None)
 
     def _end_command(self) -> None:
+        self._budget.spend(2)
         if self._command:
             self._commands.append(self._command)
         self._command = SimpleCommand()
+        self._is_assigning = True
+
+    def _add_words(self, word: str) -> None:
+        if _SPLIT in word:
+            pieces = [piece for piece in word.split(_SPLIT) if piece]
+            is_assigned = self._is_assigning and _ASSIGNMENT.match(word)
+            if not is_assigned:
+                for piece in pieces:
+                    self._add_word(piece)
+                if len(pieces) < 2:
+                    return
+            word = word.replace(_SPLIT, " ")
+        self._add_word(word)
 
     def _add_word(self, word: str) -> None:
         words = self._command.words
-        is_declared = bool(words) and words[0] in {"export", "declare", "local", "readonly", "typeset"}
+        is_declared = bool(words) and words[0] in _DECLARING
         found = _ASSIGNMENT.match(word)
-        if found and (is_declared or all(_ASSIGNMENT.match(before) for before in words)):
-            if found[1] in _MEANINGFUL:
-                raise NotUnderstood(f"{found[1]} is given another value")
+        self._is_assigning = self._is_assigning and found is not None
+        if found and (is_declared or self._is_assigning):
             value = word[found.end() :]
-            is_added = word[found.end() - 2] == "+"
-            before = self._variables.get(found[1], "") if is_added else ""
-            self._variables[found[1]] = before + value
+            if word[found.end() - 2] == "+":
+                value = self._variables.get(found[1], "") + value
+            self._assign(found[1], value)
         words.append(word)
+
+    def _assign(self, name: str, value: str) -> None:
+        self._budget.spend(len(value) // 16)
+        if len(value) > _VALUE_LIMIT_CHARS:
+            value = ANYTHING
+        if name in _MEANINGFUL:
+            self._command.is_doubtful = True
+            value = f"{_OPEN}{self._variables.get(name, ANYTHING)}{_COMMA}{value}{_CLOSE}"
+        if name != "IFS":
+            self._variables[name] = value
 
     def _read_redirection(self, kind: str) -> None:
         before = self._text[self._at - len(kind) - 1 : self._at - len(kind)]
@@ -145,7 +189,7 @@ class _Reader:
                 (self._command, end_mark, any(char in self._text[start : self._at] for char in "'\"\\"))
             )
             return
-        word = self._read_word()
+        word = self._read_word().replace(_SPLIT, " ")
         if kind == "<<<":
             self._command.bodies.append(word)
         elif kind == "<":
@@ -162,6 +206,7 @@ class _Reader:
                 end = self._text.find("\n", self._at)
                 end = len(self._text) if end < 0 else end
                 line = self._text[self._at : end]
+                self._budget.spend(1 + len(line) // 64)
                 self._at = min(end + 1, len(self._text))
                 if line.lstrip("\t") == end_mark:
                     break
@@ -169,7 +214,7 @@ class _Reader:
             body = "\n".join(lines)
             command.bodies.append(body)
             if not is_quoted:
-                command.nested += _find_substitutions(body)
+                command.nested += find_substitutions(body, self._budget)
         self._waiting.clear()
 
     # Words
@@ -178,13 +223,42 @@ class _Reader:
         text, start = self._text, self._at
         parts: list[str] = []
         while self._at < len(text):
+            self._budget.spend()
+            run = _PLAIN_RUN.match(text, self._at)
+            if run:
+                parts.append(run[0])
+                self._at = run.end()
+                continue
             char = text[self._at]
-            if char in " \t\n;&|()" or (char in "<>" and not text.startswith(("<(", ">("), self._at)):
+            if char == "(" and self._at > start and text[self._at - 1] in _EXTENDED:
+                parts[-1:] = [parts[-1][:-1], self._read_extended()]
+            elif char in " \t\n;&|()" or (char in "<>" and not text.startswith(("<(", ">("), self._at)):
                 break
-            parts.append(self._read_part(may_be_tilde=self._at == start or text[self._at - 1] in "=:"))
+            else:
+                parts.append(self._read_part(may_be_tilde=self._at == start or text[self._at - 1] in "=:"))
         if self._at == start:
             raise NotUnderstood("a word is missing")
         return "".join(parts)
+
+    def _read_text(self) -> str:
+        """All of the text as one value: blanks and operators are characters like others."""
+        parts: list[str] = []
+        while self._at < len(self._text):
+            self._budget.spend()
+            char = self._text[self._at]
+            if char in " \t\n;&|()<>" and not self._text.startswith(("<(", ">("), self._at):
+                parts.append(char)
+                self._at += 1
+            else:
+                parts.append(self._read_part(may_be_tilde=self._at == 0))
+        return "".join(parts)
+
+    def _read_extended(self) -> str:
+        """`@(a|b)`: a pattern, or where the shell does not know it, a command."""
+        end = find_closing(self._text, self._at, self._budget)
+        self._command.nested.append(self._text[self._at + 1 : end])
+        self._at = end + 1
+        return STAR
 
     def _read_part(self, *, may_be_tilde: bool) -> str:
         text = self._text
@@ -201,7 +275,9 @@ class _Reader:
         if char == '"':
             return self._read_double()
         if char in "$`" or text.startswith(("<(", ">("), self._at):
-            return self._read_expansion()
+            value = self._read_expansion()
+            self._budget.spend(len(value) // 16)
+            return value.translate(_UNQUOTED)
         self._at += 1
         if char == "\\":
             self._at += 1
@@ -222,10 +298,12 @@ class _Reader:
         return {"+": self._variables.get("PWD", ANYTHING)}.get(user, ANYTHING)
 
     def _read_class(self) -> str:
-        end = self._text.find("]", self._at + 1)
-        line_end = re.compile(r"[\s/;&|]").search(self._text, self._at)
-        if end < 0 or (line_end and line_end.start() < end):
+        start = self._at - 1
+        end = find_class_end(self._text, start)
+        self._budget.spend(1 + (abs(end) - start) // 4)
+        if end < 0:
             return "["
+        self._command.nested += find_substitutions(self._text[start:end], self._budget)
         self._at = end + 1
         return ONE
 
@@ -234,13 +312,19 @@ class _Reader:
         if not found:
             raise NotUnderstood("a quote without its end")
         self._at = found.end()
-        return _ESCAPE.sub(_decode_escape, found[1])
+        return decode_escapes(found[1])
 
     def _read_double(self) -> str:
         text = self._text
         parts: list[str] = []
         self._at += 1
         while self._at < len(text):
+            self._budget.spend()
+            run = _DOUBLE_RUN.match(text, self._at)
+            if run:
+                parts.append(run[0])
+                self._at = run.end()
+                continue
             char = text[self._at]
             if char == '"':
                 self._at += 1
@@ -249,7 +333,8 @@ class _Reader:
                 parts.append(text[self._at + 1])
                 self._at += 2
             elif char in "$`":
-                parts.append(self._read_expansion())
+                parts.append(value := self._read_expansion())
+                self._budget.spend(len(value) // 64)
             else:
                 parts.append(char)
                 self._at += 1
@@ -267,16 +352,15 @@ class _Reader:
             self._at = end + 1
             return ANYTHING
         if text.startswith(("$(", "<(", ">("), self._at):
-            end = _find_closing(text, self._at + 1)
+            end = find_closing(text, self._at + 1, self._budget)
             self._command.nested.append(text[self._at + 2 : end])
             self._at = end + 1
             return ANYTHING
         if text.startswith("${", self._at):
-            end = _find_closing(text, self._at + 1)
+            end = find_closing(text, self._at + 1, self._budget)
             inner = text[self._at + 2 : end]
             self._at = end + 1
-            self._command.nested += _find_substitutions(inner)
-            return self._variables.get(inner, ANYTHING) if _NAME.fullmatch(inner) else ANYTHING
+            return self._read_parameter(inner)
         found = _NAME.match(text, self._at + 1)
         if found:
             self._at = found.end()
@@ -287,52 +371,22 @@ class _Reader:
             return ANYTHING
         return "$"
 
-
-def _find_substitutions(text: str) -> Iterator[str]:
-    """The commands that stand in a text in which quotes mean nothing."""
-    for found in re.finditer(r"\$\(|`", text):
-        if found[0] == "`":
-            end = text.find("`", found.end())
-            if end > 0:
-                yield text[found.end() : end]
-        else:
-            yield text[found.end() : _find_closing(text, found.end() - 1)]
-
-
-def _find_closing(text: str, start: int) -> int:
-    """Where the bracket at `start` closes, quotes minded."""
-    opening, closing = (text[start], {"(": ")", "{": "}"}[text[start]])
-    depth, at = 0, start
-    while at < len(text):
-        char = text[at]
-        if char == "\\":
-            at += 1
-        elif char in "'\"":
-            at = _skip_quote(text, at)
-        elif char == opening:
-            depth += 1
-        elif char == closing:
-            depth -= 1
-            if depth == 0:
-                return at
-        at += 1
-    raise NotUnderstood("a bracket without its end")
-
-
-def _skip_quote(text: str, start: int) -> int:
-    quote, at = text[start], start + 1
-    while at < len(text) and text[at] != quote:
-        at += 2 if text[at] == "\\" and quote == '"' else 1
-    if at >= len(text):
-        raise NotUnderstood("a quote without its end")
-    return at
-
-
-def _decode_escape(found: re.Match[str]) -> str:
-    code = found[1]
-    if code[0] in "xuU" and len(code) > 1:
-        number = int(code[1:], 16)
-        return chr(number) if number < 0x110000 else ANYTHING
-    if code[0] in "01234567":
-        return chr(int(code, 8) & 0xFF)
-    return _PLAIN_ESCAPES.get(code, code)
+    def _read_parameter(self, inner: str) -> str:
+        """The value of `${…}`; of a default both it and the unknown, of other changes nothing."""
+        found = _PARAMETER.fullmatch(inner)
+        if found is None or self._depth > _DEFAULTS_LIMIT:
+            self._command.nested += find_substitutions(inner, self._budget)
+            return " " if inner.startswith("IFS") else ANYTHING
+        name, kind, text = found.groups()
+        value = self._variables.get(name)
+        if kind is None or "?" in kind:
+            return ANYTHING if value is None else value
+        inside = _Reader(text, self._variables, self._budget, depth=self._depth + 1)
+        inside._command = self._command
+        default = inside._read_text().replace(_SPLIT, " ")
+        if "+" not in kind and value:
+            return value
+        either = f"{_OPEN}{ANYTHING}{_COMMA}{default}{_CLOSE}"
+        if "=" in kind:
+            self._assign(name, either)
+        return either
