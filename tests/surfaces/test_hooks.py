@@ -398,6 +398,7 @@ def test_the_git_folder_is_closed_to_reading_tools(make_host: Callable[[str], Ho
     assert host.is_denied(host.call("Read", {"file_path": str(host.root / ".git" / "HEAD")}))
     assert host.is_denied(host.call("Glob", {"path": str(host.root), "pattern": ".git/*"}))
     assert not host.is_denied(host.call("Grep", {"path": str(host.root), "pattern": "tabs"}))
+    assert host.is_denied(host.call("Grep", {"path": str(host.root), "pattern": "tabs", "glob": "**/.git/**"}))
 
 
 def test_reading_is_denied_where_memory_is_off(in_process: HereProgram, make_host: Callable[[str], Host]) -> None:

@@ -8,11 +8,17 @@ match `.git` itself or what is below it.
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING, Any
 
 from memrepo.policy.shell_places import matches
 from memrepo.policy.shell_signs import DEEP, ONE, STAR
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 _LIMIT_CHARS = 1024
+_GLOB_KEYS = frozenset({"glob", "globs", "include", "includes", "includepattern"})
+_APART = re.compile(r"[\s,]+")
 _BRACE = re.compile(r"\{([^{}]*)\}")
 _CLASS = re.compile(r"\[[!^]?\]?[^\]/]*\]")
 _CHOICES_LIMIT = 64
@@ -25,6 +31,16 @@ def may_open_git(glob: str) -> bool:
     if len(glob) > _LIMIT_CHARS:
         return True
     return any(map(_matches_git, _spell_out(glob.replace("\\", "").casefold())))
+
+
+def searches_git(arguments: Mapping[str, Any]) -> bool:
+    """Whether a search tool is given such a glob, under one of the names that hosts have for it."""
+    for name, value in arguments.items():
+        if name.casefold().replace("_", "") in _GLOB_KEYS:
+            for text in value if isinstance(value, list) else (value,):
+                if isinstance(text, str) and any(map(may_open_git, (text, *_APART.split(text)))):
+                    return True
+    return False
 
 
 def _spell_out(glob: str) -> list[str]:

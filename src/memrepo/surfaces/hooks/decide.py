@@ -20,6 +20,7 @@ MISSING = (
     "memrepo: the user has no long-term memory here yet. The first fact written with memory_remember makes its folder."
 )
 SEARCH_ABOVE = "memory is off for this task, and the memory folder is in the folder that is searched"
+GIT_SEARCHED = "that glob reaches into the git folder of the memory folder, which is closed (leave the glob out)"
 CLOSED = "the settings, sessions and private store of memrepo are closed to tools"
 TOO_LARGE = "a call of more than 16 MB is not looked at, so it is not made"
 UNDECIDED = "what this call touches could not be checked, and it names the memory folder"
@@ -57,7 +58,11 @@ def find_objection(call: ToolCall, decision: AccessDecision) -> str | None:
     if not decision.is_allowed:
         return decision.why
     closed_roots = any(folder.name != ".git" for folder in decision.leave_out)
-    return SEARCH_ABOVE if call.verb is ToolVerb.SEARCH and closed_roots else None
+    if call.verb is not ToolVerb.SEARCH or not decision.leave_out:
+        return None
+    from memrepo.policy.git_globs import searches_git
+
+    return SEARCH_ABOVE if closed_roots else GIT_SEARCHED if searches_git(call.arguments) else None
 
 
 def make_denial(why: str) -> str:
