@@ -483,6 +483,15 @@ def test_leaving_the_project_does_not_make_the_new_place_trusted(
     assert get_session(host.home, "claude-code").taint is Taint.TAINTED
 
 
+def test_a_shell_command_reads_from_where_the_agent_is(tmp_path: Path, make_host: Callable[[str], Host]) -> None:
+    host = make_host("claude-code")
+    host.tell("session-start", source="startup")
+    host.call("Bash", {"command": "cat README.md"}, cwd=str(host.project))
+    assert get_session(host.home, "claude-code").taint is Taint.CLEAN
+    host.call("Bash", {"command": "cat README.md"}, cwd=str(tmp_path))
+    assert get_session(host.home, "claude-code").taint is Taint.TAINTED
+
+
 # What a host may send by mistake
 
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from memrepo.policy import untrusted_rows as rows
 from memrepo.policy.tool_calls import ToolCall, ToolVerb, find_memory_tool
-from memrepo.policy.untrusted import OUTSIDE, find_untrusted_read, matches_name
+from memrepo.policy.trusted_places import OUTSIDE
+from memrepo.policy.untrusted import find_untrusted_read, matches_name
 
 WORKSPACE = PurePosixPath("/home/me/src/billing")
 HOME = PurePosixPath("/home/me")
@@ -203,6 +204,18 @@ def test_relative_paths_start_where_the_call_is_made() -> None:
         ("rsync -a host:/x .", "rsync"),
         ("openssl s_client -connect x:443", "openssl s_client"),
         ("exec 3<>/dev/tcp/x/80; cat <&3", "/dev/tcp"),
+        ("CMD=curl; $CMD x", "curl"),
+        ("dig TXT example.com", "dig"),
+        ("docker logs web", "docker logs"),
+        ("docker compose logs -f", "docker compose logs"),
+        ("kubectl -n x logs pod", "kubectl logs"),
+        ("aws s3 cp s3://x/y -", "aws s3 cp"),
+        ("find . -exec curl {} ;", "curl"),
+        ("ls | xargs -I{} sh -c 'curl {}'", "curl"),
+        ('eval "wget x"', "wget"),
+        ("cat <<X | sh\ncurl x\nX", "curl"),
+        ("cd a;" * 40_000 + "curl x", "unread"),
+        ("echo " + "x" * 300_000, "unread"),
     ],
 )
 def test_commands_that_fetch_are_untrusted(command: str, label: str | None) -> None:
@@ -236,11 +249,32 @@ def test_commands_that_fetch_are_untrusted(command: str, label: str | None) -> N
         "cat < /dev/null",
         "echo hello > /tmp/x",
         "head -5 '/home/me/CoWork Memory/me.md'x",
+        "ls -la ~/Downloads",
+        "find /usr/include -name x.h",
+        "mkdir -p /tmp/x && touch /tmp/x/y && rm -rf /tmp/x",
+        "cp a.py /tmp/x",
+        "cp -t /tmp/x a.py b.py",
+        "tar czf /tmp/a.tgz src",
+        "zip -r /tmp/a.zip src",
+        "gcc -o /tmp/a -I/usr/include a.c",
+        "dd if=a of=/tmp/b",
+        "git commit -m '/etc/hosts is read now'",
+        "gh pr create --title x --body '/api/users is new'",
+        "sed -i -e '/from/d' a.py",
+        "awk -F / '{print $2}' a.txt",
+        "cut -d / -f 2 a.txt",
+        "source ~/venv/bin/activate && pytest",
+        "docker run --rm -v /srv/x:/app img make",
+        "docker exec web ls /app",
+        "[ -f /etc/x ] && echo yes",
+        'cd "$(git rev-parse --show-toplevel)" && cat a.py',
+        "export PATH=/opt/x/bin:$PATH",
+        "python3 x.py 2>/dev/null",
+        "echo 'curl x'",
     ],
 )
 def test_commands_that_stay_in_the_workspace_are_not(command: str) -> None:
-    expected = OUTSIDE if command.startswith("head") else None  # a path with a space is not put together again
-    assert shell(command) == expected
+    assert shell(command) is None
 
 
 @pytest.mark.parametrize(
@@ -259,6 +293,50 @@ def test_commands_that_stay_in_the_workspace_are_not(command: str) -> None:
         "grep x /var/log/syslog",
         "wc -l a; tail -5 /tmp/page.html",
         "jq . < /tmp/answer.json",
+        # Any program that may show a file
+        "python3 -m json.tool ~/Downloads/a.json",
+        "python3 /tmp/x.py",
+        "zcat ~/Downloads/a.gz",
+        "unzip -p ~/Downloads/a.zip",
+        "tar xOf ~/Downloads/a.tar",
+        "perl -ne print ~/Downloads/a",
+        "sed -n 5p ~/Downloads/a",
+        "awk '{print}' ~/Downloads/a",
+        "sqlite3 ~/Downloads/a.db .dump",
+        "column -t ~/Downloads/a",
+        "fold ~/Downloads/a",
+        "rev ~/Downloads/a",
+        "paste ~/Downloads/a b",
+        "batcat '/home/me/Down loads/a'",
+        "some-new-viewer ~/Downloads/a",
+        "dd if=/home/me/Downloads/a",
+        "git -C ~/other log",
+        "git apply ~/Downloads/x.patch",
+        # Files that others name
+        "find ~/Downloads -type f -exec cat {} +",
+        "find ~/Downloads -name '*.md' | xargs cat",
+        'for f in ~/Downloads/*; do cat "$f"; done',
+        "cat $(ls -d ~/Downloads/*)",
+        'ls ~/Downloads/* | while read -r f; do cat "$f"; done',
+        # Reads without a program of their own
+        'while read -r line; do echo "$line"; done < ~/Downloads/a',
+        "x=$(<~/Downloads/a)",
+        "mapfile -t lines < ~/Downloads/a",
+        # From where the command went
+        "pushd ~/Downloads; cat a",
+        "cd ~/Downloads && column a",
+        "cd ~/other && python3 tool.py",
+        "F=~/Downloads/a; cat $F",
+        "cat ~/Down*/a",
+        # Brought into the workspace, where it would be trusted
+        "cp ~/Downloads/a .",
+        "cp -t . ~/Downloads/a",
+        "mv ~/Downloads/a .",
+        "ln -s ~/Downloads/a a",
+        "rsync -a ~/Downloads/ here/",
+        "tar xf ~/Downloads/a.tar",
+        "unzip ~/Downloads/a.zip",
+        "cat 'unclosed ~/Downloads/a",
     ],
 )
 def test_commands_that_read_files_outside_are_untrusted(command: str) -> None:

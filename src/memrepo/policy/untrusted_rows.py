@@ -180,6 +180,29 @@ PROGRAMS = (
     *_rows("npm pnpm yarn bun", "a package's page", _NPM, "view", "info", "show", "search"),
     *_rows("cargo", "a package's page", "https://doc.rust-lang.org/cargo/commands/", "search", "info"),
     *_rows("gem", "a package's page", "https://guides.rubygems.org/command-reference/", "search", "info"),
+    *_rows("dig nslookup host drill", "an address", "https://bind9.readthedocs.io/en/latest/manpages.html"),
+    *_rows(
+        "docker podman nerdctl", "the words of another program", "https://docs.docker.com/reference/cli/docker/",
+        "logs", "cp", "compose logs", "container logs", "service logs", "attach",
+    ),
+    *_rows(
+        "kubectl oc", "the words of another program", "https://kubernetes.io/docs/reference/kubectl/",
+        "logs", "cp", "attach",
+    ),
+    *_rows("journalctl", "the words of other programs", "https://www.freedesktop.org/software/systemd/man/latest/"),
+    *_rows(
+        "aws", "a store of files", "https://docs.aws.amazon.com/cli/",
+        "s3 cp", "s3 sync", "s3 mv", "s3api get-object", "logs",
+    ),
+    *_rows(
+        "gsutil", "a store of files", "https://docs.cloud.google.com/storage/docs/gsutil", "cat", "cp", "mv", "rsync"
+    ),
+    *_rows("gcloud", "a store of files", "https://docs.cloud.google.com/sdk/gcloud/reference/", "storage", "logging"),
+    *_rows("az", "a store of files", "https://learn.microsoft.com/cli/azure/", "storage"),
+    *_rows(
+        "rclone", "a store of files", "https://rclone.org/commands/",
+        "cat", "copy", "copyto", "copyurl", "move", "sync",
+    ),
     # Whatever these agents read, this session cannot know.
     *_rows("claude codex gemini opencode cursor-agent copilot", "another agent", "https://code.claude.com/docs/en/headless"),
 )  # fmt: skip
@@ -197,14 +220,38 @@ KEYWORDS = _words("if then else elif do while until for case ! { time")
 INTERPRETERS = _words("python python3 python2 node deno bun ruby perl php pwsh powershell rscript lua julia uv npx")
 """Programs whose text can fetch: with an address anywhere in the command, they are taken to."""
 
-READERS = _words("cat bat head tail less more nl tac strings xxd od hexdump jq yq pdftotext pandoc diff cut")
-PATTERN_READERS = _words("grep egrep fgrep rg ag sed awk gawk sort uniq comm")
-"""Like the readers, but a quoted argument that looks like a path is more likely a pattern."""
+READERS = _words(
+    "cat bat batcat head tail less more nl tac strings xxd od hexdump jq yq pdftotext pandoc diff cut sort uniq comm "
+    "column fold fmt rev paste join tr zcat bzcat xzcat zless base64 iconv expand pr view vim nvim nano emacs"
+)
+"""Programs all of whose words may be files that they show, also in a folder that is not the workspace."""
+PATTERN_READERS = _words("grep egrep fgrep zgrep rg ag ack sed awk gawk mawk perl ruby")
+"""Like the readers, but their first word is a pattern or a program."""
+
+QUIET = _words(
+    "ls cd pushd popd dirs mkdir rmdir rm unlink shred touch truncate chmod chown chgrp pwd test [ [[ which type hash "
+    "kill pkill killall export unset set source . alias du df stat file basename dirname realpath readlink true false "
+    ": exit return wait sleep date tee echo printf find fd fdfind tree locate mktemp umask ulimit id whoami hostname "
+    "uname nproc free uptime ps top jobs bg fg open xdg-open code lsof read mapfile readarray declare local readonly "
+    "typeset shift trap"
+)
+"""Programs that show nothing of what is in the files they are given; names of files are not what is in them."""
+FOREIGN_PATHS = _words("docker podman nerdctl kubectl oc adb")
+"""Programs whose words are mostly paths of another machine."""
+COPIERS = _words("cp mv install ln rsync ditto")
+"""Programs whose last word is where to: what they bring into the workspace will be trusted there."""
+PATTERN_OPTIONS = frozenset({"-e", "--regexp", "--expression", "-A", "-B", "-C", "-m", "-F", "-v"})
+"""Options of theirs whose next word is a pattern, a number or a value."""
+OUTPUT_OPTIONS = frozenset({"-o", "-O", "--output", "--out", "--outfile", "--output-dir", "--outdir", "--prefix"})
+"""Options whose next word is a file that is written."""
 
 OPTIONS_WITH_VALUE = {
     "git": frozenset({"-C", "-c", "--git-dir", "--work-tree"}),
     "gh": frozenset({"-R", "--repo", "--hostname"}),
     "glab": frozenset({"-R", "--repo"}),
+    "docker": frozenset({"-f", "--file", "-p", "--project-name", "-H", "--context"}),
+    "kubectl": frozenset({"-n", "--namespace", "-c", "--context"}),
+    "aws": frozenset({"--profile", "--region", "--endpoint-url"}),
 }
 
 OWN_FOLDERS = (

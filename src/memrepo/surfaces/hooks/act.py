@@ -315,6 +315,7 @@ def _watch_read(message: HookMessage, surroundings: HookSurroundings) -> None:
         listed=None if settings is None else settings.untrusted_tools,
         home=surroundings.home,
         trusted_folders=surroundings.roots,
+        current_folder=_find_shell_folder(call, message.folder),
     )
     if label is None:
         return
