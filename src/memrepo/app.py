@@ -53,6 +53,8 @@ if TYPE_CHECKING:
         WriteResult,
     )
     from memrepo.planning.export_rows import ExportPlan, RetirePlan
+    from memrepo.portable.leaving import LeaveReport
+    from memrepo.portable.returning import ReturnReport
     from memrepo.private import PrivateMemory
     from memrepo.retirement import RestoreReport, RetireReport
     from memrepo.service import MemoryRepoService
@@ -383,6 +385,72 @@ class MemoryRepo(MemoryReader):
 
         held = Held(self.iter_entries())
         return plan_retirement(table, held, workspaces=self._find_known_workspace, now=self._clock())
+
+    # Leaving whole, and coming back
+
+    def export_to(self, target: Path, *, form: str | None = None) -> LeaveReport:
+        """Writes all that the user owns of this memory to a new path; `form` is `folder`, `zip` or `json`.
+
+        None: as the end of the name says. Errors: those of `portable.leaving.export_memory`; PathRefused for a path in
+        the memory folder; InvalidInput for another form. Changes: the new path.
+        """
+        from memrepo import __version__
+        from memrepo.errors import InvalidInput
+        from memrepo.lock import WriteLock
+        from memrepo.portable.containers import Form, choose_form
+        from memrepo.portable.leaving import Memory, export_memory
+        from memrepo.settings_file import read_settings_text
+
+        if form is not None and form not in set(Form):
+            raise InvalidInput(f"{form!r} is no form of an export", hint="folder, zip or json", key="form", value=form)
+        self._require_outside(target, act="exported")
+        memory = Memory(
+            root=self.root,
+            git=self.find_git(),
+            lock=WriteLock(self.root / ".git"),
+            store=self.store.find(),
+            settings_text=read_settings_text(find_settings_file(self.locations, self.profile)),
+        )
+        chosen = choose_form(target) if form is None else Form(form)
+        return export_memory(memory, target, chosen, program=f"memrepo {__version__}", now=self._clock())
+
+    def init_from(self, export: Path) -> ReturnReport:
+        """Makes the memory from an export, where there is none: opened with `create=False, may_be_missing=True`.
+
+        Errors: those of `portable.returning.import_memory`. Changes: the folder, the private store, the settings when
+        there are none; this object goes on with the settings that it was opened with.
+        """
+        from memrepo.portable.returning import Place, import_memory
+
+        def check_settings(text: str) -> None:
+            from memrepo.settings import parse_settings
+
+            workspaces = parse_settings(text, file="settings.toml").workspaces
+            check_root(self.root, locations=self.locations, home=self._home, workspaces=workspaces)
+
+        place = Place(
+            root=self.root,
+            usual_root=find_default_root(self.locations, self._home, self.profile),
+            settings_file=find_settings_file(self.locations, self.profile),
+            store=self.store,
+            has_git=_has_git_program(self.root),
+            now=self._clock(),
+            check_settings=check_settings,
+        )
+        report = import_memory(export, place)
+        self.was_created = True
+        return report
+
+    def _require_outside(self, target: Path, *, act: str) -> None:
+        from memrepo.errors import PathRefused
+
+        if Path(os.path.realpath(target)).is_relative_to(os.path.realpath(self.root)):
+            raise PathRefused(
+                f"{target} is in the memory folder; nothing was {act}",
+                hint="choose a place outside of it",
+                path=str(target),
+                rule="inside-memory",
+            )
 
     def _find_known_workspace(self, workspace_id: str) -> Workspace | None:
         return next((known for known in self.workspaces if known.id == workspace_id), None)

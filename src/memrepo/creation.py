@@ -23,6 +23,7 @@ from memrepo.model import INBOX_FILE, LESSONS_FILE, ME_FILE, MEMORY_FILE, RepoPa
 from memrepo.planning.draft import TITLES
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from memrepo.model import Origin
@@ -56,11 +57,19 @@ def create_repo(root: Path, *, has_git: bool, origin: Origin) -> bool:
     Errors: DiskFault, GitFailed; then the folder is as it was. Changes: the folder, with the files of
     the starting layout and one commit; without git an empty `.git` for the lock and the journal.
     """
+    return build_repo(root, lambda stage: _fill(stage, has_git=has_git, origin=origin))
+
+
+def build_repo(root: Path, fill: Callable[[Path], None]) -> bool:
+    """Gives `root` what `fill` makes of an empty folder beside it; False when another process made one meanwhile.
+
+    Errors: DiskFault and those of `fill`; then the folder is as it was.
+    """
     with disk_faults("create", str(root)):
         root.parent.mkdir(mode=NEW_FOLDER_MODE, parents=True, exist_ok=True)
         stage = _make_stage(root)
     try:
-        _fill(stage, has_git=has_git, origin=origin)
+        fill(stage)
         with disk_faults("create", str(root)):
             return _put_in_place(stage, root)
     finally:

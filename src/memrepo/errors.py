@@ -27,7 +27,8 @@
     │   ├── DiskFault
     │   ├── StoreFault
     │   ├── SourceFault
-    │   └── BackupFault
+    │   ├── BackupFault
+    │   └── ExportFault
     └── GitFailed          git ran and said no
 
 Errors carry facts; surfaces add exit codes and statuses (`surfaces/present.py` holds the only table). No error may
@@ -240,6 +241,13 @@ class BackupFault(RepositoryFault):
 
     code = "backup-fault"
     fact_names = ("invariant", "path")
+
+
+class ExportFault(RepositoryFault):
+    """An export cannot be brought back: damaged, unsafe, of a newer memrepo, or none; `name` is which part of it."""
+
+    code = "export-fault"
+    fact_names = ("invariant", "path", "name")
 
 
 class GitFailed(MemrepoError):

@@ -1,7 +1,7 @@
 """What was forgotten: the hash of a text and where it held, never the text.
 
 A fact that the user forgot does not come back by an agent, a third party, a replay or a retry; only the user says it
-anew. A hash tells whoever has the store and guesses the text that it was forgotten (docs/private-store.md).
+anew. A hash tells whoever has the store and guesses the text that it was forgotten (docs/store.md).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`memrepo export`: facts of a host's database into the memory folder, once."""
+"""`memrepo export`: facts of a host's database into the memory folder, once; all of it out of it is in `moving`."""
 
 from __future__ import annotations
 
@@ -25,22 +25,38 @@ _SHOWN_FACTS = 20
 _SHOWN_WORKSPACES = 3
 
 
-@click.command(cls=MemrepoCommand, short_help="Bring the facts of another memory into this one.")
+@click.command(cls=MemrepoCommand, short_help="Take all of this memory with you, or bring the facts of another in.")
+@click.option("--to", "target", metavar="PATH", help="Write all of this memory to a new folder, *.zip or *.json.")
+@click.option("--format", "form", type=click.Choice(["folder", "zip", "json"]), help="The form, whatever the name.")
 @click.option("--from", "source", metavar="FILE", help="The host's database, or a private store of memrepo.")
 @click.option("--dry-run", "is_dry", is_flag=True, help="Show what would be written and what stays; change nothing.")
 @click.option("--again", is_flag=True, help="Export although it was done; what the folder holds is left out.")
 @click.pass_obj
-def export(invocation: Invocation, *, source: str | None, is_dry: bool, again: bool) -> int:
-    """Bring the facts of a host's database into the memory folder, one commit each. Nothing is removed there.
+def export(
+    invocation: Invocation, *, target: str | None, form: str | None, source: str | None, is_dry: bool, again: bool
+) -> int:
+    """Take all of this memory with you (--to), or bring the facts of a host's database into it (--from).
 
-    Private facts, other people's words, contacts, tasks and commitments stay where they are. Done once per folder.
+    --to writes the files, their history, private facts, settings, all in open formats; `memrepo init --from` makes a
+    memory of it again. --from writes one commit each, once per folder, and removes nothing from the database; private
+    facts, other people's words, contacts, tasks and commitments stay there.
 
     \b
+    memrepo export --to memory.zip
     memrepo export --from ~/cowork.db --dry-run
     memrepo export --from ~/cowork.db
     """
-    if source is None:
-        raise click.UsageError("say what to export: --from FILE")
+    if (source is None) == (target is None):
+        raise click.UsageError("say where all of this memory goes, --to PATH, or whose facts to bring in, --from FILE")
+    if target is not None:
+        if is_dry or again:
+            raise click.UsageError("--dry-run and --again go with --from")
+        from memrepo.surfaces.cli.moving import take_along
+
+        return take_along(invocation, invocation.find_path(target), form)
+    if form is not None:
+        raise click.UsageError("--format goes with --to")
+    assert source is not None  # noqa: S101 - one of the two is given
     return _export_from(invocation, invocation.find_path(source), is_dry=is_dry, again=again)
 
 

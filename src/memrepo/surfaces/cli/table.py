@@ -51,7 +51,7 @@ COMMANDS: dict[str, Row] = {
     "compact": Row("compaction", "compact", "Replace the history, so that forgotten text is gone."),
     "clear": Row("compaction", "clear", "Empty a workspace's memory, or all global memory."),
     "purge-task": Row("forget", "purge_task", "Remove what an agent wrote in one task."),
-    "export": Row("exporting", "export", "Bring the facts of another memory into this one."),
+    "export": Row("exporting", "export", "Take all of this memory with you, or bring the facts of another in."),
     "retire": Row("retiring", "retire", "Take out of a database what the folder holds now."),
     "restore": Row("retiring", "restore", "Put retired rows back into their database."),
     "doctor": Row("doctor", "doctor", "Check that everything is well, and mend it."),
