@@ -234,13 +234,14 @@ def test_private_facts_are_kept_in_the_store_and_nowhere_in_the_repo(memory: Mem
         (Candidate("Salary is 100 a day", private=True), USER),
         (Candidate("Call Anna on Monday", kind=Kind.COMMITMENT), USER),
         (Candidate("Anna likes tea", scope=Scope.CONTACT), AGENT),
+        (Candidate("The branch is called spring", scope=Scope.TASK), AGENT),
         (Candidate("Strict fact", scope=Scope.WORKSPACE), strict),
         (Candidate("A stranger's fact"), replace(AGENT, sender_is_owner=False, sender_ref="mallory")),
     ):
         result = memory.service.remember(candidate, task)
         assert (result.status, result.reason) == (WriteStatus.KEPT, Reason.PRIVATE)
         assert candidate.text not in raw_git(memory.root, "log", "-p", "--all").decode()
-    assert len(memory.store.get().items.list()) == 5
+    assert len(memory.store.get().items.list()) == 6
     assert memory.waiting() == 0
 
 

@@ -19,7 +19,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memrepo.errors import InvalidInput, NotFound, PathRefused
+from memrepo.errors import InvalidInput, NotFound, PathRefused, TooLarge
 from memrepo.files.folder import NEW_FOLDER_MODE, NO_HARD_LINKS, Folder, disk_faults, open_folder, random_name
 from memrepo.files.paths import check_repo_path
 from memrepo.portable.package import (
@@ -75,18 +75,40 @@ def require_new(target: Path) -> None:
 def write_container(target: Path, form: Form, members: Mapping[str, bytes], *, at: dt.datetime) -> int:
     """Writes members to a new path, for its owner alone; returns the bytes written.
 
-    Errors: InvalidInput when something is there, DiskFault. Changes: the path, and folders above it that are missing.
+    Errors: InvalidInput when something is there, TooLarge, DiskFault. Changes: the path, and folders above it that are
+    missing.
     """
     require_new(target)
+    _require_limits(target, members)
     with disk_faults("write", str(target)):
         target.parent.mkdir(mode=NEW_FOLDER_MODE, parents=True, exist_ok=True)
         with Folder.open_root(Path(os.path.realpath(target.parent))) as above:
             if form is Form.FOLDER:
                 _place_folder(above, target, members)
-                return sum(map(len, members.values()))
+                return _count(members)
             data = _pack_zip(members, at) if form is Form.ZIP else _pack_json(members)
             _place_file(above, target, data)
             return len(data)
+
+
+def _require_limits(target: Path, members: Mapping[str, bytes]) -> None:
+    """An export past these would be refused when it comes back."""
+    for actual, limit, unit in (
+        (_count(members), TOTAL_LIMIT_BYTES, "bytes"),
+        (len(members), MEMBERS_LIMIT, "files"),
+    ):
+        if actual > limit:
+            raise TooLarge(
+                f"an export holds at most {limit:,} {unit}, this memory has {actual:,}; nothing was written",
+                hint="remove files that are no memory from the folder, or copy it with its .git",
+                rule="export-size",
+                action="export",
+                target=str(target),
+                limit=limit,
+                actual=actual,
+                unit=unit,
+                where_instead="",
+            )
 
 
 def _place_file(above: Folder, target: Path, data: bytes) -> None:
@@ -126,13 +148,27 @@ def _place_folder(above: Folder, target: Path, members: Mapping[str, bytes]) -> 
 
 
 def _pack_zip(members: Mapping[str, bytes], at: dt.datetime) -> bytes:
+    data = _pack_zip_with(zipfile.ZIP_DEFLATED, members, at)
+    # What packs so well that it would be refused when it comes back is not packed.
+    return _pack_zip_with(zipfile.ZIP_STORED, members, at) if _grows_too_much(_count(members), len(data)) else data
+
+
+def _grows_too_much(total_bytes: int, packed_bytes: int) -> bool:
+    return total_bytes > _SMALL_BYTES and total_bytes > RATIO_LIMIT * packed_bytes
+
+
+def _count(members: Mapping[str, bytes]) -> int:
+    return sum(map(len, members.values()))
+
+
+def _pack_zip_with(method: int, members: Mapping[str, bytes], at: dt.datetime) -> bytes:
     packed = io.BytesIO()
     when = (max(at.year, _ZIP_FIRST_YEAR), at.month, at.day, at.hour, at.minute, at.second)
     with zipfile.ZipFile(packed, "w") as archive:
         for name, data in members.items():
             info = zipfile.ZipInfo(name, when)
             info.external_attr = (stat.S_IFREG | 0o600) << 16
-            info.compress_type = zipfile.ZIP_DEFLATED
+            info.compress_type = method
             archive.writestr(info, data)
     return packed.getvalue()
 
@@ -180,7 +216,7 @@ def read_container(place: Path) -> dict[str, bytes]:
         raise _too_large(place, len(data))
     if data.startswith(b"PK"):
         return _read_zip(place, data)
-    if data.lstrip()[:1] == b"{":
+    if data[:64].lstrip()[:1] == b"{":
         return _read_json(place, data)
     raise make_fault(place, "export-foreign", "this is no export of memrepo: neither a folder, nor zip, nor JSON")
 
@@ -268,7 +304,7 @@ def _judge_zip(place: Path, entries: list[zipfile.ZipInfo], size_bytes: int) -> 
     name = largest.filename if largest else ""
     if total > TOTAL_LIMIT_BYTES:
         raise _too_large(place, total, name)
-    if total > _SMALL_BYTES and total > RATIO_LIMIT * size_bytes:
+    if _grows_too_much(total, size_bytes):
         why = f"it is {size_bytes:,} bytes and would unpack to {total:,} ({name!r} is the largest)"
         raise make_fault(place, "export-too-large", why, name=name)
     return files

@@ -166,6 +166,9 @@ def open_package(place: Path, members: Mapping[str, bytes]) -> Package:
 
 
 def _prove(place: Path, member: Member, data: bytes | None) -> None:
+    if member.size_bytes > FILE_LIMIT_BYTES and member.name.startswith(FILES):
+        why = f"{member.name!r} has {member.size_bytes:,} bytes, the limit is {FILE_LIMIT_BYTES:,}"
+        raise make_fault(place, "export-too-large", why, name=member.name)
     if data is None:
         raise make_fault(place, "export-damaged", f"{member.name!r} is missing", name=member.name)
     if describe_member(member.name, data, is_executable=member.is_executable) != member:
@@ -236,7 +239,8 @@ def find_name_fault(names: Iterable[str]) -> tuple[str, str] | None:
         if not name.startswith(FILES):
             return name, f"{name!r} is nothing that an export holds"
         paths.append(name.removeprefix(FILES))
-    return find_path_fault(paths)
+    fault = find_path_fault(paths)
+    return fault and (FILES + fault[0], fault[1])
 
 
 def find_path_fault(paths: Sequence[str]) -> tuple[str, str] | None:
