@@ -69,7 +69,12 @@ def create_bundle(client: GitClient, *, limit_bytes: int) -> bytes:
     Errors: GitFailed; GitTimeout after 10 minutes; TooLarge past `limit_bytes`. Changes: nothing.
     """
     client.check()
-    names = [name for name, _ in client.refs() if name.startswith((HEADS, TAGS)) and not name.startswith(_DRAFTS)]
+    current = f"{HEADS}{client.current_branch()}"
+    names = [
+        name
+        for name, _ in client.refs()
+        if name.startswith((HEADS, TAGS)) and (name == current or not name.startswith(_DRAFTS))
+    ]
     arguments = ("bundle", "create", "--quiet", "-", HEAD, "--stdin")
     given = "".join(f"{name}\n" for name in names).encode("utf-8", "surrogateescape")
     return run_git(
