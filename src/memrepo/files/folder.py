@@ -171,6 +171,20 @@ class Folder:
         The stat is taken before the first byte, so that a change during the read shows as a later time than it says.
         Errors: PathRefused for anything that is not a regular file, without opening it.
         """
+        opened = self.open_regular(name)
+        if opened is None:
+            return None
+        descriptor, look = opened
+        try:
+            return _read_up_to(descriptor, limit_bytes + 1), look
+        finally:
+            os.close(descriptor)
+
+    def open_regular(self, name: str) -> tuple[int, os.stat_result] | None:
+        """Opens a regular file to read; returns a descriptor that the caller closes, or None when it is absent.
+
+        Errors: OSError; PathRefused for anything that is not a regular file, without opening it.
+        """
         look = self.find_stat(name)
         if look is None:
             return None
@@ -184,9 +198,10 @@ class Folder:
             look = os.fstat(descriptor)
             if not stat.S_ISREG(look.st_mode):
                 raise refuse_kind(self.show(name), look.st_mode, want="regular file")
-            return _read_up_to(descriptor, limit_bytes + 1), look
-        finally:
+        except BaseException:
             os.close(descriptor)
+            raise
+        return descriptor, look
 
     @contextmanager
     def temporary(self, data: bytes, *, mode: int = NEW_FILE_MODE, durable: bool = True) -> Iterator[Temporary]:

@@ -94,9 +94,7 @@ def choose_names(chosen: Format, names: Collection[str]) -> list[str]:
     """The files of a source that a format reads."""
     wanted = [name for name in names if FORMATS[chosen].is_wanted(name)]
     if chosen is Format.CLAUDE_CODE and not wanted:  # the folder of the notes itself
-        return [name for name in names if claude_code.is_note(name)]
-    if chosen is Format.CHATGPT and not wanted:  # a file under another name
-        return [name for name in names if mem0.is_wanted(name)] if len(names) == 1 else []
+        wanted = [name for name in names if claude_code.is_note(name)]
     return wanted
 
 
