@@ -38,9 +38,11 @@ if TYPE_CHECKING:
 
     from memrepo.approvals import ForgetOutcome, Request
     from memrepo.export import ExportReport
+    from memrepo.files.atomic import FileSnapshot
     from memrepo.git.client import GitClient
     from memrepo.health import HealthRow, Patient
     from memrepo.history import CompactResult, History
+    from memrepo.importers.plan import ImportPlan, ImportReport
     from memrepo.model import (
         Candidate,
         CandidateFields,
@@ -325,18 +327,51 @@ class MemoryRepo(MemoryReader):
         self, plan: ExportPlan, *, progress: Callable[[int, int], None] = lambda _, __: None
     ) -> ExportReport:
         """Writes the facts of a plan. Errors: those of `export.run_export`; Refused while memory is off."""
-        from memrepo.errors import Refused
         from memrepo.export import run_export
 
-        if not self.settings.enabled:
-            raise Refused(
-                "memory is off; nothing was exported",
-                hint="memrepo settings set enabled true",
-                rule="enabled",
-                action="export",
-                target=str(self.root),
-            )
+        self._require_enabled("export")
         return run_export(self.service, plan, now=self._clock(), progress=progress)
+
+    # From notes, exports and other memories
+
+    def import_from(self, source: Path, *, format_name: str | None = None) -> ImportReport:
+        """Brings what a folder, a file or an archive says to the inbox, in one commit; the source stays as it is.
+
+        `format_name` is one of `importers.formats.Format`, None: found out. Errors: those of `plan_import` and
+        `run_import`.
+        """
+        return self.run_import(self.plan_import(source, format_name=format_name))
+
+    def plan_import(self, source: Path, *, format_name: str | None = None) -> ImportPlan:
+        """Decides what an import would bring. Changes: nothing.
+
+        Errors: those of `importers.reading.read_source`; PathRefused for a source in the memory folder; InvalidInput
+        for a format that there is not.
+        """
+        from memrepo.files.atomic import read_file
+        from memrepo.importers.formats import get_format
+        from memrepo.importers.plan import plan_import
+        from memrepo.importers.reading import read_source
+        from memrepo.model import INBOX_FILE
+        from memrepo.planning.draft import Draft
+
+        self._require_outside(source, "nothing was imported", hint="to see what it holds: memrepo ls")
+        reading = read_source(source, chosen=get_format(format_name) if format_name is not None else None)
+        read = _read_nothing if self.is_missing else lambda path: read_file(self.root, path)
+        return plan_import(
+            reading,
+            held=set() if self.is_missing else {located.hash for located in self.iter_entries()},
+            inbox=Draft(read).file(INBOX_FILE),
+            workspaces=self._find_known_workspace,
+            today=self._clock().date(),
+        )
+
+    def run_import(self, plan: ImportPlan) -> ImportReport:
+        """Writes the facts of a plan. Errors: those of `importers.plan.run_import`; Refused while memory is off."""
+        from memrepo.importers.plan import run_import
+
+        self._require_enabled("import")
+        return run_import(self.service, plan)
 
     def plan_retirement(self, database: Path) -> RetirePlan:
         """Decides which rows `retire` would remove. Errors: those of `read_table`; Refused before an export."""
@@ -353,20 +388,13 @@ class MemoryRepo(MemoryReader):
         Errors: those of `retirement.retire`; Refused before an export; PathRefused for a backup in the memory folder.
         """
         from memrepo.backups import choose_name, get_key
-        from memrepo.errors import PathRefused
         from memrepo.retirement import require_export, retire
 
         require_export(self.root)
         own = find_profile_folder(self.locations, self.profile)
         now = self._clock()
         backup = backup or choose_name(own / "backups", f"{now:%Y%m%d-%H%M%S}")
-        if Path(os.path.realpath(backup)).is_relative_to(os.path.realpath(self.root)):
-            raise PathRefused(
-                f"{backup} is in the memory folder; no row was removed",
-                hint="choose a place outside of it: --backup FILE",
-                path=str(backup),
-                rule="inside-memory",
-            )
+        self._require_outside(backup, "no row was removed", hint="choose a place outside of it: --backup FILE")
         return retire(database, plan=self._plan_retirement, get_key=lambda: get_key(own), backup=backup, now=now)
 
     def restore(self, backup: Path, *, into: Path | None = None, key: Path | None = None) -> RestoreReport:
@@ -454,6 +482,26 @@ class MemoryRepo(MemoryReader):
 
     def _find_known_workspace(self, workspace_id: str) -> Workspace | None:
         return next((known for known in self.workspaces if known.id == workspace_id), None)
+
+    def _require_enabled(self, action: str) -> None:
+        from memrepo.errors import Refused
+
+        if not self.settings.enabled:
+            raise Refused(
+                f"memory is off; the {action} wrote nothing",
+                hint="memrepo settings set enabled true",
+                rule="enabled",
+                action=action,
+                target=str(self.root),
+            )
+
+    def _require_outside(self, place: Path, what_then: str, *, hint: str) -> None:
+        from memrepo.errors import PathRefused
+
+        if Path(os.path.realpath(place)).is_relative_to(os.path.realpath(self.root)):
+            raise PathRefused(
+                f"{place} is in the memory folder; {what_then}", hint=hint, path=str(place), rule="inside-memory"
+            )
 
     # Health
 
@@ -611,6 +659,13 @@ def is_without_history(root: Path) -> bool:
     """Whether this memory repo was made while git was missing: a `.git` folder for the lock and the journal alone."""
     git_folder = root / ".git"
     return not os.path.lexists(git_folder / "HEAD") and not os.path.lexists(git_folder / "objects")
+
+
+def _read_nothing(path: RepoPath) -> FileSnapshot:
+    """Stands in for the files of a folder that is not there yet."""
+    from memrepo.files.atomic import FileSnapshot
+
+    return FileSnapshot(path, None, None)
 
 
 def _looks_like_repo(_: Path) -> bool:

@@ -117,9 +117,13 @@ class MemoryRepoService:
         """Writes one fact, or says why not. Changes: at most one file and its index link, in one commit."""
         return self.remember_many((candidate,), task)[0]
 
-    def remember_many(self, candidates: Sequence[Candidate], task: TaskContext) -> tuple[WriteResult, ...]:
+    def remember_many(
+        self, candidates: Sequence[Candidate], task: TaskContext, *, keeps_pending: bool = True
+    ) -> tuple[WriteResult, ...]:
         """Writes many facts in one commit; one result per candidate, in order.
 
+        `keeps_pending` False is for a caller who can come again: what the repo cannot take now is an error, and nothing
+        waits in the private store.
         Errors: InvalidInput before anything is written; any other error only when a fact could be kept neither in the
         repo nor in the private store, and then nothing of it was accepted.
         """
@@ -135,7 +139,8 @@ class MemoryRepoService:
             else:
                 results[index] = self._keeper.keep_private(outcome, task)
         if for_repo:
-            written = self._write_or_keep(tuple(for_repo.values()), task)
+            write = self._write_or_keep if keeps_pending else self._write_facts
+            written = write(tuple(for_repo.values()), task)
             results.update(zip(for_repo, written, strict=True))
         return tuple(results[index] for index in range(len(decided)))
 

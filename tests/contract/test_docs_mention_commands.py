@@ -106,6 +106,9 @@ def test_every_example_of_the_page_runs(
     (tmp_path / "facts.txt").write_text("Drinks tea\nPlays the cello\n", "utf-8")
     (tmp_path / "event.json").write_text('{"session_id": "s", "source": "startup"}', "utf-8")
     make_cowork(tmp_path / "cowork.db", [make_row("Sings in a choir"), make_row("Rides to work", source="curated")])
+    (tmp_path / "notes").mkdir(exist_ok=True)
+    (tmp_path / "notes" / "me.md").write_text("- Plays the viola\n", "utf-8")
+    (tmp_path / "mem0.json").write_text('[{"memory": "Dreams of the sea"}]', "utf-8")
     (tmp_path / "measured").mkdir()
     fact = {"conv": "c", "fact": "Ann plays the cello", "date": "8 May, 2023", "dia_ids": ["D1:1"]}
     question = {"conv": "c", "question": "What does Ann play?", "covered": ["D1:1"]}

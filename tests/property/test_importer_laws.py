@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import re
 
@@ -10,10 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memrepo.errors import InvalidInput
+from memrepo.files.atomic import FileSnapshot
+from memrepo.format.entries import content_hash
 from memrepo.importers.formats import FORMATS, Format, JsonFormat, TextFormat, choose_names, detect_format
 from memrepo.importers.found import Found, SourceFile
 from memrepo.importers.json_values import iter_values
+from memrepo.importers.plan import plan_import
+from memrepo.importers.reading import Reading
 from memrepo.importers.user_words import find_stated
+from memrepo.model import INBOX_FILE, Kind
+from memrepo.planning.draft import Draft
 
 TEXT_FORMATS = [name for name, one in FORMATS.items() if isinstance(one, TextFormat)]
 JSON_FORMATS = [name for name, one in FORMATS.items() if isinstance(one, JsonFormat)]
@@ -104,3 +111,22 @@ def test_any_names_and_texts_have_a_format_that_reads_some_of_them_or_none_at_al
 def test_what_a_user_stated_stands_in_the_message(text: str) -> None:
     for fact in find_stated(text):
         assert fact[1:] in text
+
+
+@given(
+    texts=st.lists(st.text(max_size=60) | st.sampled_from(["a [by: user]", "[[link]]", "- x", "```", "\ud800 ok"])),
+    workspace=st.text(max_size=8),
+)
+def test_any_finding_is_offered_once_or_left_and_none_breaks_the_plan(texts: list[str], workspace: str) -> None:
+    found = [Found(text, f"a.md:{at}", Kind.INSIGHT, workspace=(workspace, workspace)) for at, text in enumerate(texts)]
+    planned = plan_import(
+        Reading(Format.NOTES, is_guessed=True, findings=tuple(found), files=(), unread=(), other=0),
+        held=(),
+        inbox=Draft(lambda path: FileSnapshot(path, None, None)).file(INBOX_FILE),
+        workspaces=lambda _: None,
+        today=dt.date(2026, 10, 5),
+    )
+    places = [one.place for one in planned.offers] + [one.place for one in planned.left]
+    assert sorted(places) == sorted(one.place for one in found)
+    hashes = [content_hash(offer.fact.text) for offer in planned.offers]
+    assert len(hashes) == len(set(hashes))

@@ -49,6 +49,7 @@ goes over two lines.
     with no plugins
 - [ ] call the dentist
 * Prefers trains [due: always]
+- Milk
 1. First of a list
 > said someone else
 | a | b |
@@ -70,7 +71,7 @@ def test_notes_give_their_bullets_and_paragraphs_with_place_and_day() -> None:
         "Prefers trains (due: always)",
         "First of a list",
     ]
-    assert reasons(found) == ["lead-in", "to-do", "quotation", "table", "question"]
+    assert reasons(found) == ["lead-in", "to-do", "single word or address", "quotation", "table", "question"]
     lisbon = get(found, "I live in Lisbon")
     assert (lisbon.place, lisbon.kind, lisbon.added) == ("me.md:10", Kind.IDENTITY, dt.date(2025, 3, 4))
 
@@ -153,7 +154,7 @@ def test_instructions_are_rules_and_links_to_other_files_are_left() -> None:
     text = "# Project\n\n- Use pnpm, not npm\n- See @docs/style.md\n\n@README.md\n"
     found = list(claude_code.parse(SourceFile("CLAUDE.md", text)))
     assert [(one.text, one.kind) for one in found if isinstance(one, Found)] == [("Use pnpm, not npm", Kind.RULE)]
-    assert reasons(found) == ["link", "link"]
+    assert reasons(found) == ["link", "single word or address"]
 
 
 def test_the_lines_of_its_index_are_no_facts() -> None:
@@ -392,6 +393,11 @@ ENTRY = "- Prefers tabs [by: user; kind: preference; added: 2025-01-02]\n"
         ({"CLAUDE.md": "- Use pnpm\n", "README.md": ""}, Format.CLAUDE_CODE),
         ({"coffee.md": OBSERVATIONS}, Format.BASIC_MEMORY),
         ({"a.md": "- one\n", "b.txt": ""}, Format.NOTES),
+        ({"AGENTS.md": "- Use pnpm\n"}, Format.CLAUDE_CODE),
+        ({"AGENTS.md": "- Use pnpm\n", "rules/a.md": "", "diary.md": ""}, Format.NOTES),
+        ({"a.md": "---\ntype: project\n---\n- one\n"}, Format.NOTES),
+        ({"a.md": "---\npermalink: /blog\n---\n- one\n"}, Format.NOTES),
+        ({"a.md": "- [work] wrote a report\n- [home] baked bread\n"}, Format.NOTES),
         ({"conversations-000.json": "[]", "user.json": "{}"}, Format.CHATGPT),
         ({"export.json": '[{"title": "x", "mapping": {}}]'}, Format.CHATGPT),
         ({"export.json": '{"results": [{"memory": "x"}]}'}, Format.MEM0),

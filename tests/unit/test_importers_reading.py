@@ -65,11 +65,11 @@ def test_links_hidden_names_special_files_and_depth_are_named_and_left(source: P
     os.mkfifo(source / "pipe.md")
     deep = source / "1/2/3/4"
     (deep / "5").mkdir(parents=True)
-    (deep / "deep.md").write_text("- Sails\n")
-    (deep / "5/deeper.md").write_text("- Dives\n")
+    (deep / "deep.md").write_text("- Sails far\n")
+    (deep / "5/deeper.md").write_text("- Dives deep\n")
     reading = read_source(source)
     assert (reading.format, reading.is_guessed, reading.other) == (Format.NOTES, True, 1)
-    assert texts(reading) == ["Sails", "Plays chess"]
+    assert texts(reading) == ["Sails far", "Plays chess"]
     assert unread(reading) == {
         ".secret.md": "hidden",
         "link.md": "a symbolic link",
@@ -219,6 +219,13 @@ def test_of_an_archive_only_the_conversations_are_read(tmp_path: Path) -> None:
     assert (reading.format, reading.files) == (Format.CHATGPT, ("export/conversations-000.json",))
     assert texts(reading) == ["My name is Ada Lovelace"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["export.zip"]
+
+
+def test_a_member_that_is_larger_than_any_list_of_names_is_read(tmp_path: Path) -> None:
+    noise = os.urandom(ARCHIVE_DIRECTORY_LIMIT_BYTES).hex()
+    path = write_zip(tmp_path / "export.zip", {"conversations.json": json.dumps([{"title": noise}, CONVERSATION])})
+    assert path.stat().st_size > ARCHIVE_DIRECTORY_LIMIT_BYTES
+    assert texts(read_source(path)) == ["My name is Ada Lovelace"]
 
 
 def test_a_member_that_unpacks_to_very_much_more_is_not_opened(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Protocol, cast
 
 from memrepo.errors import InvalidInput, MemrepoError, NotFound, PathRefused, TooLarge
-from memrepo.files.folder import Folder, describe_kind, disk_fault, disk_faults, open_folder, refuse_kind
+from memrepo.files.folder import Folder, describe_kind, disk_fault, disk_faults, open_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -28,6 +28,7 @@ NAMES_LIMIT = 20_000
 """Names that a scan looks at before it refuses: nobody's notes, but a disk or a home folder."""
 ARCHIVE_DIRECTORY_LIMIT_BYTES = 4 * 1024 * 1024
 """The list of names at the end of an archive: some 40,000 names."""
+_CHUNK_BYTES = 1 << 20
 RATIO_LIMIT = 200
 """How many times larger than in the archive a member may be; what people write stays far below."""
 
@@ -89,7 +90,12 @@ class ArchiveSource:
 
     def read(self, name: str, *, limit_bytes: int) -> bytes:
         with _archive_faults(name), self.archive.open(name) as member:
-            return member.read(limit_bytes + 1)
+            chunks: list[bytes] = []
+            left = limit_bytes + 1
+            while left > 0 and (chunk := member.read(min(left, _CHUNK_BYTES))):
+                chunks.append(chunk)
+                left -= len(chunk)
+            return b"".join(chunks)
 
 
 @contextmanager
@@ -122,7 +128,12 @@ def open_source(path: Path, *, depth: int = DEPTH_LIMIT, names: int = NAMES_LIMI
     if stat.S_ISDIR(look.st_mode):
         yield _scan(path, depth=depth, names=names)
     elif not stat.S_ISREG(look.st_mode):
-        raise refuse_kind(str(path), look.st_mode, want="regular file")
+        raise PathRefused(
+            f"{str(path)!r} is {describe_kind(look.st_mode)}, not a file or a folder",
+            hint="name a file or a folder: memrepo import PATH",
+            path=str(path),
+            rule="not-a-file",
+        )
     elif path.suffix.lower() == ".zip":
         with _open_archive(path) as source:
             yield source
@@ -155,7 +166,7 @@ class _Seen:
         if self.count > self.limit:
             raise TooLarge(
                 f"{place} holds more than {self.limit:,} names; this is no folder of notes",
-                hint="name a folder further down",
+                hint="name a folder further down, or a single file",
                 rule="source-names",
                 target=place,
                 limit=self.limit,

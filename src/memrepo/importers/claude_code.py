@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from memrepo.importers.found import Finding, SourceFile
 
-INSTRUCTIONS = ("claude.md", "claude.local.md", "agents.md")
+OWN_NAMES = ("claude.md", "claude.local.md")
+INSTRUCTIONS = (*OWN_NAMES, "agents.md")
 _KIND_OF_TYPE = {"user": Kind.PREFERENCE, "feedback": Kind.RULE, "project": Kind.INSIGHT, "reference": Kind.INSIGHT}
 _INDEX_LINE = re.compile(r"[*_]*\[[^\]]*\]\([^()\s]+\.md\)")
 _INCLUDE = re.compile(r"(?:see[ ]|@)[^\s]+(?:\s+@[^\s]+)*\Z", re.IGNORECASE)

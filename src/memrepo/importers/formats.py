@@ -69,10 +69,21 @@ _METADATA = re.compile(
 _INDEX = re.compile(r"^## Index[ \t\r]*$", re.MULTILINE)
 _CLAUDE_TYPE = re.compile(r"^[ \t]*type:[ \t]*[\"']?(?:user|feedback|project|reference)\b", re.MULTILINE)
 _CLAUDE_INDEX = re.compile(r"^[-*] \[[^\]\n]{1,200}\]\([^()\s/]+\.md\)", re.MULTILINE)
-_PERMALINK = re.compile(r"^permalink:", re.MULTILINE)
+_CLAUDE_NAME = re.compile(r"^name:.*\n(?:.*\n){0,3}?description:", re.MULTILINE)
+_PERMALINK = re.compile(r"^permalink:|^#+ Observations[ \t\r]*$", re.MULTILINE)
 _OBSERVATION = re.compile(r"^- \[(?![ xX/-]\])[^\[\]()\n]{1,60}\] \S", re.MULTILINE)
 _CONVERSATION = re.compile(r'"mapping"\s*:\s*\{')
 _MEMORY = re.compile(r'"(?:memory|memories)"\s*:|"content"\s*:\s*"')
+
+
+def get_format(name: str) -> Format:
+    """The format of that name. Errors: InvalidInput."""
+    try:
+        return Format(name)
+    except ValueError:
+        raise InvalidInput(
+            f"there is no format {name!r}", hint=f"one of: {', '.join(Format)}", key="--format", value=name
+        ) from None
 
 
 def detect_format(names: Collection[str], peek: Callable[[str], str]) -> Format:
@@ -121,14 +132,17 @@ def _detect_text(names: Collection[str], peek: Callable[[str], str]) -> Format |
     memory = peek(lower["memory.md"]) if "memory.md" in lower else None
     has_repo_files = not _REPO_FILES.isdisjoint(lower) or any(name.startswith("workspaces/") for name in lower)
     is_daily = any(name.startswith("memory/") and openclaw.DAILY_NOTE.match(name[7:]) for name in lower)
-    is_claude_note = any(map(_CLAUDE_TYPE.search, fronts)) or any(claude_code.is_wanted(name) for name in lower)
+    is_claude_code = (
+        any(_CLAUDE_TYPE.search(front) and _CLAUDE_NAME.search(front) for front in fronts)
+        or any(name.rpartition("/")[2] in claude_code.OWN_NAMES for name in lower)
+        or all(map(claude_code.is_wanted, lower))
+    )
     rules = (
         (memory is not None and has_repo_files, Format.MEMORY_REPO),
         (memory is not None and (_METADATA.search(memory) or _INDEX.search(memory)), Format.MEMORY_REPO),
         (is_daily or (memory is not None and not _OPENCLAW_FILES.isdisjoint(lower)), Format.OPENCLAW),
-        (is_claude_note or (memory is not None and _CLAUDE_INDEX.search(memory)), Format.CLAUDE_CODE),
-        (any(map(_PERMALINK.search, fronts)), Format.BASIC_MEMORY),
-        (any(len(_OBSERVATION.findall(head)) > 1 for head in heads), Format.BASIC_MEMORY),
+        (is_claude_code or (memory is not None and _CLAUDE_INDEX.search(memory)), Format.CLAUDE_CODE),
+        (any(_PERMALINK.search(head) and _OBSERVATION.search(head) for head in heads), Format.BASIC_MEMORY),
         (memory is not None, Format.OPENCLAW),
         (any(map(_METADATA.search, heads)), Format.MEMORY_REPO),
     )

@@ -164,7 +164,7 @@ def _iter_texts(source: Source, names: list[str], unread: list[Unread], limit: i
 def _nothing(path: Path, format_: Format, unread: list[Unread]) -> InvalidInput:
     return InvalidInput(
         f"nothing was read of {path} as {format_}",
-        hint=f"say what it is: --format {'|'.join(Format)}",
+        hint="mend or leave out what is named above" if unread else f"say what it is: --format {'|'.join(Format)}",
         key="SOURCE",
         faults=tuple((one.name, one.why) for one in unread[:20]),
     )

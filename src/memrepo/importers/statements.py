@@ -93,6 +93,9 @@ def read_statements(file: SourceFile, document: Document | None = None) -> Itera
             continue
         lead = " ".join(text for _, text in leads)
         text = f"{lead} {statement.text}" if lead else statement.text
+        if text.isascii() and not any(map(str.isspace, text)):
+            yield PassedOver("single word or address", f"{file.name}:{statement.line}")
+            continue
         yield Statement(text, statement.line, statement.section, statement.meta, statement.is_bullet)
 
 

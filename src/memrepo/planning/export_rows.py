@@ -203,7 +203,7 @@ def judge_row(
     workspace = None
     if row.scope == Scope.WORKSPACE:
         id_ = row.workspace_id or row.scope_ref
-        if not _is_workspace_id(id_):
+        if not is_workspace_id(id_):
             return Stay.NO_WORKSPACE
         workspace = workspaces(id_) or Workspace(id_, clean_text(names.get(id_, ""))[:_NAME_LIMIT_CHARS] or id_)
     is_users = row.provenance in _USERS_WORDS
@@ -308,7 +308,7 @@ def _is_older(rival: LocatedEntry, day: dt.date | None) -> bool:
     return day is not None and added < day
 
 
-def _is_workspace_id(value: str) -> bool:
+def is_workspace_id(value: str) -> bool:
     """Whether entries can hold the id (docs/settings.md tells the form)."""
     is_shown = value.isprintable() and not any(sign.isspace() or sign in ";[]%" for sign in value)
     return is_shown and 0 < len(value) <= _ID_LIMIT_CHARS
