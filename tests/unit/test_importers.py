@@ -272,6 +272,7 @@ def test_only_what_states_a_fact_or_asks_for_it_counts_of_a_conversation() -> No
         say("Remember to close the file"),
         say("I prefer this one. I prefer short verses to long ones."),
         say("My name is Ada and what is yours?"),
+        say("My name is Ada Lovelace. <no-memory>"),
     )
     found = list(chatgpt.parse("conversations.json", [conversation]))
     assert texts(found) == [

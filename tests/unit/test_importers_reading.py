@@ -14,7 +14,7 @@ import pytest
 from memrepo.errors import InvalidInput, NotFound, PathRefused, TooLarge
 from memrepo.files.sources import ARCHIVE_DIRECTORY_LIMIT_BYTES, open_source
 from memrepo.importers.formats import Format
-from memrepo.importers.found import Found
+from memrepo.importers.found import Found, PassedOver
 from memrepo.importers.reading import FILE_LIMIT_BYTES, JSON_FILE_LIMIT_BYTES, Reading, hide_keys, read_source
 from memrepo.policy.redaction import redact
 
@@ -321,6 +321,14 @@ def test_a_private_key_is_gone_before_its_lines_are_told_apart(source: Path) -> 
         ("After the key", f"a.md:{text.count(chr(10))}"),
     ]
     assert redact("[REDACTED private-key]").secret_only
+
+
+def test_a_file_with_the_no_memory_marker_on_a_line_of_its_own_is_left_whole(source: Path) -> None:
+    (source / "a.md").write_text("- Plays chess\n\n<NO-MEMORY />\n")
+    (source / "b.md").write_text("- Plays go, see <no-memory>\n- Sings in a choir\n")
+    reading = read_source(source)
+    assert texts(reading) == ["Plays go, see <no-memory>", "Sings in a choir"]
+    assert PassedOver("marked <no-memory>", "a.md:3") in reading.findings
 
 
 def test_a_text_without_keys_comes_back_unchanged() -> None:

@@ -11,10 +11,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from memrepo.importers.found import Found, PassedOver, guess_kind, read_date
+from memrepo.importers.found import NO_MEMORY, Found, PassedOver, guess_kind, read_date
 from memrepo.importers.mem0 import read_memory
 from memrepo.importers.user_words import find_stated, iter_own_words
 from memrepo.model import Kind
+from memrepo.policy.screen import has_no_memory
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -70,8 +71,11 @@ def _read_node(node: object, place: str, day: dt.date | None) -> Iterator[Findin
     elif role == "assistant" and message.get("recipient") == "bio":
         yield from _read_noted(_join_parts(content), place, added)
     elif role == "user" and sort in ("text", "multimodal_text"):
-        stated = find_stated(_join_parts(content))
-        yield from (Found(text, place, guess_kind(text, Kind.PREFERENCE), added) for text in stated)
+        said = _join_parts(content)
+        if has_no_memory((said,)):
+            yield PassedOver(NO_MEMORY, place)
+            return
+        yield from (Found(text, place, guess_kind(text, Kind.PREFERENCE), added) for text in find_stated(said))
 
 
 def _join_parts(content: dict[str, object]) -> str:

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 
 from memrepo.model import Kind
 
+NO_MEMORY = "marked <no-memory>"
+"""Why something is passed over that its author did not want to be remembered."""
+
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:

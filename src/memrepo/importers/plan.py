@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from memrepo.errors import TooLarge
 from memrepo.format.entries import content_hash
-from memrepo.importers.found import Found, PassedOver
+from memrepo.importers.found import NO_MEMORY, Found, PassedOver
 from memrepo.model import (
     ENTRY_LIMIT_CHARS,
     Actor,
@@ -60,7 +60,7 @@ _WHY = {
     Reason.EMPTY: "without text",
     Reason.LOW_SALIENCE: "no fact: too short, or output of a program",
     Reason.SECRET_ONLY: _SECRET,
-    Reason.NO_MEMORY: "marked <no-memory>",
+    Reason.NO_MEMORY: NO_MEMORY,
     Reason.TOO_LARGE: _TOO_LONG,
 }
 _MARKER = re.compile(r"\[REDACTED ([a-z0-9-]{2,40})\]")
@@ -186,7 +186,7 @@ def _judge(found: Found, workspaces: Callable[[str], Workspace | None], today: d
         return PassedOver("of a workspace whose memory is strict", found.place)
     if too_long(accepted.fact.text):
         return PassedOver(_TOO_LONG, found.place)
-    if redact(accepted.fact.text).secret_only:
+    if _MARKER.search(accepted.fact.text) and redact(accepted.fact.text).secret_only:
         return PassedOver(_SECRET, found.place)
     return Offer(found.place, candidate, accepted.fact)
 

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 from memrepo.errors import InvalidInput, MemrepoError, TooLarge
 from memrepo.files.sources import Unread, open_source, printable
 from memrepo.importers.formats import FORMATS, PEEK_BYTES, Format, JsonFormat, TextFormat, choose_names, detect_format
-from memrepo.importers.found import SourceFile
+from memrepo.importers.found import NO_MEMORY, PassedOver, SourceFile
 from memrepo.importers.json_values import iter_values
+from memrepo.policy.screen import has_no_memory
 from memrepo.policy.secrets.blocks import find_key_blocks
 
 if TYPE_CHECKING:
@@ -90,9 +91,20 @@ def hide_keys(text: str) -> str:
 
 
 def _parse(reader: TextFormat | JsonFormat, name: str, text: str) -> Iterator[Finding]:
-    if isinstance(reader, TextFormat):
-        return reader.parse(SourceFile(name, hide_keys(text)))
-    return reader.parse(name, iter_values(text, name=name))
+    if isinstance(reader, JsonFormat):
+        yield from reader.parse(name, iter_values(text, name=name))
+    elif line := _find_no_memory(text):
+        yield PassedOver(NO_MEMORY, f"{name}:{line}")
+    else:
+        yield from reader.parse(SourceFile(name, hide_keys(text)))
+
+
+def _find_no_memory(text: str) -> int | None:
+    """The line (from 1) that holds the marker and nothing else, and so means the whole file."""
+    if not has_no_memory((text,)):
+        return None
+    lines = enumerate(map(str.strip, text.split("\n")), 1)
+    return next((at for at, line in lines if line[:1] == "<" and line[-1:] == ">" and has_no_memory((line,))), None)
 
 
 def _peek(source: Source, name: str) -> str:
