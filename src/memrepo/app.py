@@ -334,15 +334,19 @@ class MemoryRepo(MemoryReader):
 
     # From notes, exports and other memories
 
-    def import_from(self, source: Path, *, format_name: str | None = None) -> ImportReport:
+    def import_from(
+        self, source: Path, *, format_name: str | None = None, workspace: Workspace | None = None
+    ) -> ImportReport:
         """Brings what a folder, a file or an archive says to the inbox, in one commit; the source stays as it is.
 
-        `format_name` is one of `importers.formats.Format`, None: found out. Errors: those of `plan_import` and
-        `run_import`.
+        `format_name` is one of `importers.formats.Format`, None: found out; `workspace` is where its facts hold, None:
+        everywhere, unless the source says otherwise. Errors: those of `plan_import` and `run_import`.
         """
-        return self.run_import(self.plan_import(source, format_name=format_name))
+        return self.run_import(self.plan_import(source, format_name=format_name, workspace=workspace))
 
-    def plan_import(self, source: Path, *, format_name: str | None = None) -> ImportPlan:
+    def plan_import(
+        self, source: Path, *, format_name: str | None = None, workspace: Workspace | None = None
+    ) -> ImportPlan:
         """Decides what an import would bring. Changes: nothing.
 
         Errors: those of `importers.reading.read_source`; PathRefused for a source in the memory folder; InvalidInput
@@ -364,6 +368,7 @@ class MemoryRepo(MemoryReader):
             inbox=Draft(read).file(INBOX_FILE),
             workspaces=self._find_known_workspace,
             today=self._clock().date(),
+            workspace=workspace,
         )
 
     def run_import(self, plan: ImportPlan) -> ImportReport:

@@ -108,6 +108,7 @@ def test_every_example_of_the_page_runs(
     make_cowork(tmp_path / "cowork.db", [make_row("Sings in a choir"), make_row("Rides to work", source="curated")])
     (tmp_path / "notes").mkdir(exist_ok=True)
     (tmp_path / "notes" / "me.md").write_text("- Plays the viola\n", "utf-8")
+    (tmp_path / "projects" / "billing" / "CLAUDE.md").write_text("- Run the tests with nox\n", "utf-8")
     (tmp_path / "mem0.json").write_text('[{"memory": "Dreams of the sea"}]', "utf-8")
     (tmp_path / "measured").mkdir()
     fact = {"conv": "c", "fact": "Ann plays the cello", "date": "8 May, 2023", "dia_ids": ["D1:1"]}

@@ -123,6 +123,19 @@ def test_another_memory_repo_comes_with_its_workspaces(memrepo: HereProgram, tmp
     )
 
 
+def test_what_a_project_says_belongs_to_it_when_the_user_says_so(memrepo: HereProgram, tmp_path: Path) -> None:
+    project = tmp_path / "billing"
+    project.mkdir()
+    (project / "CLAUDE.md").write_text("- Run the tests with nox\n", "utf-8")
+    document = memrepo("import", "billing", "--workspace", "billing", "--json").document
+    (fact,) = document["facts"]
+    assert fact["kind"] == "rule"
+    assert fact["workspace"].startswith("ws-")
+    memrepo("inbox", "keep", "--all", "--yes")
+    assert "Run the tests with nox" in memrepo("context", "--workspace", "billing").out
+    assert "Run the tests with nox" not in memrepo("context").out
+
+
 def test_an_export_of_chatgpt_is_read_out_of_its_archive(memrepo: HereProgram, tmp_path: Path) -> None:
     message = {"author": {"role": "user"}, "content": {"content_type": "text", "parts": ["I live in Lisbon. Hello!"]}}
     conversation = {"title": "x", "create_time": 1_735_689_600, "mapping": {"a": {"message": message}}}

@@ -151,10 +151,10 @@ def test_reasons_that_are_too_long_are_left_and_their_statement_stays() -> None:
 
 
 def test_instructions_are_rules_and_links_to_other_files_are_left() -> None:
-    text = "# Project\n\n- Use pnpm, not npm\n- See @docs/style.md\n\n@README.md\n"
+    text = "# A\n\nThis file provides guidance to Claude Code.\n\n- Use pnpm, not npm\n- See @docs/style.md\n\n@a.md\n"
     found = list(claude_code.parse(SourceFile("CLAUDE.md", text)))
     assert [(one.text, one.kind) for one in found if isinstance(one, Found)] == [("Use pnpm, not npm", Kind.RULE)]
-    assert reasons(found) == ["link", "single word or address"]
+    assert reasons(found) == ["words about the file itself", "link", "single word or address"]
 
 
 def test_the_lines_of_its_index_are_no_facts() -> None:

@@ -25,6 +25,7 @@ INSTRUCTIONS = (*OWN_NAMES, "agents.md")
 _KIND_OF_TYPE = {"user": Kind.PREFERENCE, "feedback": Kind.RULE, "project": Kind.INSIGHT, "reference": Kind.INSIGHT}
 _INDEX_LINE = re.compile(r"[*_]*\[[^\]]*\]\([^()\s]+\.md\)")
 _INCLUDE = re.compile(r"(?:see[ ]|@)[^\s]+(?:\s+@[^\s]+)*\Z", re.IGNORECASE)
+_PREAMBLE = re.compile(r"This file provides guidance to ", re.IGNORECASE)
 _REASONING = re.compile(r"\**(?:why|how to apply)\b\s*:?\**\s*:?", re.IGNORECASE)
 
 
@@ -58,6 +59,8 @@ def parse(file: SourceFile) -> Iterator[Finding]:
             yield PassedOver("line of an index", place)
         elif _INCLUDE.match(text):
             yield PassedOver("link", place)
+        elif _PREAMBLE.match(text):
+            yield PassedOver("words about the file itself", place)
         elif waiting is not None and not is_instruction and _REASONING.match(text):
             if len(waiting.text) + len(text) < ENTRY_LIMIT_CHARS:
                 waiting = replace(waiting, text=f"{waiting.text} {text}")

@@ -68,7 +68,7 @@ _KINDS: tuple[tuple[re.Pattern[str], Kind], ...] = (
 
 def guess_kind(text: str, otherwise: Kind = Kind.INSIGHT) -> Kind:
     """What sort of fact a text seems to be, by its first words."""
-    head = text[:200]
+    head = text[:200].lstrip("*_` ")
     return next((kind for pattern, kind in _KINDS if pattern.match(head)), otherwise)
 
 

@@ -114,17 +114,18 @@ def plan_import(
     inbox: FileDraft,
     workspaces: Callable[[str], Workspace | None],
     today: dt.date,
+    workspace: Workspace | None = None,
 ) -> ImportPlan:
     """Decides about everything that a source says.
 
     `held` are the hashes of all entries of the folder; `inbox` is filled to see what finds room; `workspaces` knows
-    those of the settings by id.
+    those of the settings by id; `workspace` is that of the facts for which the source names none.
     """
     offers: list[Offer] = []
     left: list[PassedOver] = []
     seen: set[ContentHash] = set()
     for finding in reading.findings:
-        judged = finding if isinstance(finding, PassedOver) else _judge(finding, workspaces, today)
+        judged = finding if isinstance(finding, PassedOver) else _judge(finding, workspaces, workspace, today)
         if isinstance(judged, Offer):
             judged = _place(judged, held, seen, inbox)
         if isinstance(judged, Offer):
@@ -167,8 +168,10 @@ def count_reasons(left: Collection[PassedOver]) -> list[tuple[str, list[str]]]:
     return list(places.items())
 
 
-def _judge(found: Found, workspaces: Callable[[str], Workspace | None], today: dt.date) -> Offer | PassedOver:
-    workspace = _find_workspace(found, workspaces)
+def _judge(
+    found: Found, workspaces: Callable[[str], Workspace | None], given: Workspace | None, today: dt.date
+) -> Offer | PassedOver:
+    workspace = _find_workspace(found, workspaces) or given
     candidate = Candidate(
         found.text,
         kind=found.kind,

@@ -28,9 +28,12 @@ _SHOWN_NAMES = 5
 @click.command("import", cls=MemrepoCommand, short_help="Bring notes, exports and other memories to the inbox.")
 @click.argument("source")
 @click.option("--format", "format_name", type=FORMATS, help="What SOURCE is, instead of finding it out.")
+@click.option("--workspace", metavar="DIR|ID", help="The project that its facts belong to, instead of everywhere.")
 @click.option("--dry-run", "is_dry", is_flag=True, help="Show what would be brought and what is left; change nothing.")
 @click.pass_obj
-def import_(invocation: Invocation, *, source: str, format_name: str | None, is_dry: bool) -> int:
+def import_(
+    invocation: Invocation, *, source: str, format_name: str | None, workspace: str | None, is_dry: bool
+) -> int:
     """Bring the facts of SOURCE to the inbox, in one commit. SOURCE is a folder, a file or a zip archive.
 
     It may be notes, another memory repo, the memory of Claude Code, OpenClaw, mem0 or basic-memory, or an export of
@@ -39,11 +42,12 @@ def import_(invocation: Invocation, *, source: str, format_name: str | None, is_
     \b
     memrepo import ~/notes --dry-run
     memrepo import ~/Downloads/chatgpt-export.zip
-    memrepo import mem0.json --format mem0
+    memrepo import ~/projects/billing/CLAUDE.md --workspace ~/projects/billing
     """
     place = invocation.find_path(source)
     repo = invocation.open(read_only=is_dry, may_be_missing=True)
-    plan = repo.plan_import(place, format_name=format_name)
+    where = invocation.find_workspace(repo, workspace) if workspace is not None else None
+    plan = repo.plan_import(place, format_name=format_name, workspace=where)
     head: dict[str, object] = {"source": str(place), "dry_run": is_dry}
     if is_dry:
         document = _describe(plan, {}, plan.left)
