@@ -134,8 +134,8 @@ def _save(invocation: Invocation, before: str, after: str) -> Settings | None:
 
     Errors: PathRefused, and those of writing.
     """
-    from memrepo.app import check_root
     from memrepo.errors import SettingsError
+    from memrepo.exchange import check_root
 
     file = invocation.settings_file
     try:
