@@ -12,13 +12,15 @@ from tests.faults.test_full_disk import fill
 from tests.kit.faulty_os import FaultyOs
 from tests.kit.forked import Child
 from tests.kit.mounts import small_disk
-from tests.kit.moving import Home
+from tests.kit.moving import USER, Home
 from tests.kit.repos import assert_sound, head_of
 
 from memrepo.errors import Conflict, DiskFault, GitFailed, MemrepoError, StoreFault
 from memrepo.files import folder as folder_module
+from memrepo.journal import JOURNAL_NAME
 from memrepo.portable.containers import read_container
 from memrepo.portable.package import open_package
+from memrepo.writer import WriteSession
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -175,26 +177,24 @@ def test_a_return_that_fails_at_any_step_leaves_no_folder_and_is_done_again(
 
 
 def test_a_write_that_was_cut_off_is_finished_before_it_leaves(old: Home, new: Home, tmp_path: Path) -> None:
-    from memrepo.git.client import GitClient
-
     (old.root / "query.sh").unlink()  # or the folder takes no write
 
     def act() -> None:
         with pytest.MonkeyPatch.context() as patch, old.open() as repo:
-            patch.setattr(GitClient, "commit", die)
-            from tests.kit.moving import USER
-
+            patch.setattr(WriteSession, "_commit", die)
             repo.remember("Cut off", USER)
 
     assert Child(act).wait() == -signal.SIGKILL
-    lock = old.root / ".git" / "cowork-write.lock"
-    lock.unlink()
+    (old.root / ".git" / "cowork-write.lock").unlink()
+    assert (old.root / ".git" / JOURNAL_NAME).exists()
     new.come_back(old.export(tmp_path / "export.zip"))
     assert new.read_files() == old.read_files()
-    assert not (old.root / ".git" / "cowork-pending.json").exists()
+    assert not (old.root / ".git" / JOURNAL_NAME).exists()
     with new.open(read_only=True) as repo:
         texts = [found.entry.text for found in repo.iter_entries()]
-    assert texts.count("Waits for the folder") + len(new.read_store().rows["pending"]) == 1
+    assert texts.count("Waits for the folder") == 1
+    assert new.read_store().rows["pending"] == [], "its row waits no more: the folder holds it"
+    assert new.read_status() == ""
 
 
 def test_a_folder_that_changes_while_it_is_read_without_the_lock_is_not_exported(

@@ -62,7 +62,10 @@ class Home:
             repo.remember("Asked about invoices", STRANGER)
             repo.remember("Call Ann", USER, kind=Kind.COMMITMENT)
             repo.remember("It worked", AGENT, kind=Kind.OUTCOME)
-            repo.private.forget(repo.private.list(USER)[0].ref, USER)
+            short = repo.remember("Was in Rome", USER, private=True).kept_ref  # the last number, and then of no fact
+            assert short is not None
+            for ref in (repo.private.list(USER)[0].ref, short):
+                repo.private.forget(ref, USER)
             (self.root / "photo.png").write_bytes(b"\x89PNG")  # holds up the next write
             repo.remember("Waits for the folder", USER)
             (self.root / "photo.png").unlink()

@@ -13,9 +13,10 @@ from tests.kit.moving import AGENT, SETTINGS, USER, Home
 from tests.kit.repos import assert_sound, head_of, porcelain, raw_git
 
 from memrepo.errors import InvalidInput, LockBusy, NotFound, PathRefused, Refused
+from memrepo.format.entries import content_hash
 from memrepo.journal import add_replayed
 from memrepo.lock import WriteLock
-from memrepo.model import WriteStatus
+from memrepo.model import Author, Candidate, WriteStatus
 from memrepo.store.shelves import SHELF_NAMES
 from memrepo.store.transfer import SHELVES
 
@@ -71,8 +72,7 @@ def test_what_came_back_goes_on_as_before(old: Home, new: Home, tmp_path: Path, 
         assert repo.remember("Takes pills", AGENT, private=True).status is WriteStatus.SKIPPED, "it was forgotten"
         kept = repo.remember("Another private fact", USER, private=True).kept_ref
         assert kept is not None
-        assert kept.id == new.read_store().last_ids["memory_items"]
-        assert kept.id > max(row["id"] for row in old.read_store().rows["facts"])
+        assert kept.id == old.read_store().last_ids["memory_items"] + 1, "no number is given twice"
     assert porcelain(new.root) == []
 
 
@@ -177,6 +177,15 @@ def test_writes_that_wait_for_another_folder_stay(old: Home, tmp_path: Path) -> 
         report = repo.export_to(tmp_path / "export")
     assert "not exported: writes that wait for another memory folder" in report.warnings
     assert b"other folder" not in (tmp_path / "export" / "private" / "pending.jsonl").read_bytes()
+
+
+def test_facts_that_have_expired_stay(old: Home, tmp_path: Path) -> None:
+    with old.open() as repo:
+        store = repo.store.get()
+        fact = Candidate("Parked in row 7", private=True)
+        store.items.keep(fact, USER, by=Author.USER, content_hash=content_hash(fact.text), expires_at_ms=1)
+    old.export(tmp_path / "export")
+    assert b"row 7" not in (tmp_path / "export" / "private" / "facts.jsonl").read_bytes()
 
 
 @pytest.mark.parametrize("state", ["detached", "other-branch", "merge", "unborn", "deleted"])

@@ -7,6 +7,7 @@ import datetime as dt
 import json
 import os
 import stat
+import tracemalloc
 import zipfile
 from typing import TYPE_CHECKING, Any
 
@@ -236,7 +237,12 @@ def test_an_entry_that_holds_more_than_it_says_is_not_unpacked_past_that(
     size = (30_000_000).to_bytes(4, "little")
     assert data.count(size) == 2
     export.write_bytes(data.replace(size, (10).to_bytes(4, "little")))
-    assert refuse(new, export).facts["invariant"] == "export-damaged"
+    tracemalloc.start()
+    try:
+        assert refuse(new, export).facts["invariant"] == "export-damaged"
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_too_many_members_are_refused(new: Home, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -531,3 +537,21 @@ def test_a_history_that_unpacks_past_the_limit_is_refused(
 ) -> None:
     monkeypatch.setattr("memrepo.portable.returning.TOTAL_LIMIT_BYTES", 100)
     assert "unpacked it has" in refuse(new, whole).message
+
+
+def test_rows_of_before_a_column_came_are_taken_as_the_schema_takes_older_rows(
+    new: Home, whole: Path, tmp_path: Path
+) -> None:
+    def edit(members: Members, _: dict[str, Any]) -> None:
+        for shelf, gone in (
+            ("facts", ("confidence", "done_at", "workspace_id")),
+            ("archive", ("source", "source_ref")),
+        ):
+            rows = package.read_lines(members[f"private/{shelf}.jsonl"])
+            older = [{name: value for name, value in row.items() if name not in gone} for row in rows]
+            members[f"private/{shelf}.jsonl"] = package.write_lines(older)
+
+    new.come_back(change(whole, tmp_path / "export.zip", edit, at=NOON))
+    rows = new.read_store().rows
+    assert {(row["confidence"], row["done_at"], row["workspace_id"]) for row in rows["facts"]} == {(1.0, None, "")}
+    assert [(row["source"], row["source_ref"]) for row in rows["archive"]] == [("", None)]

@@ -116,7 +116,7 @@ def find_fault(name: str, rows: Sequence[Mapping[str, Any]]) -> str:
         if unknown := sorted(set(row) - set(columns)):
             return f"line {number} has {unknown[0]!r}, which this memrepo does not know"
         for column in columns.values():
-            if why := _find_value_fault(shelf, column, row.get(column.name)):
+            if why := _find_value_fault(shelf, column, _get(row, column)):
                 return f"line {number}: {column.name} {why}"
         if "id" in columns and (row["id"] in seen or seen.add(row["id"])):  # type: ignore[func-returns-value]
             return f"line {number}: number {row['id']} is there twice"
@@ -167,19 +167,27 @@ def _load(text: str) -> Any:
 def _read_values(shelf: Shelf, row: Mapping[str, Any], *, root: str) -> dict[str, Any]:
     """The columns as the table holds them; one that is not there has the value that a new row has."""
     values = {
-        column.name: None
-        if row.get(column.name) is None
-        else json.dumps(row[column.name])
-        if column.name in shelf.json_columns
-        else float(row[column.name])
-        if column.type.python_type is float
-        else row[column.name]
+        column.name: _read_value(shelf, column, _get(row, column))
         for column in shelf.table.c
         if column.name not in shelf.left_columns
     }
     if "root" in shelf.left_columns:
         values["root"] = root
     return values
+
+
+def _read_value(shelf: Shelf, column: sa.Column[Any], value: Any) -> Any:
+    if value is not None and column.name in shelf.json_columns:
+        return json.dumps(value)
+    return float(value) if value is not None and column.type.python_type is float else value
+
+
+def _get(row: Mapping[str, Any], column: sa.Column[Any]) -> Any:
+    """What a row says of a column; of one that came after it was exported, what the schema gives to older rows."""
+    default = getattr(column.server_default, "arg", None)
+    if column.name in row or not isinstance(default, str):
+        return row.get(column.name)
+    return column.type.python_type(default)
 
 
 def _find_value_fault(shelf: Shelf, column: sa.Column[Any], value: Any) -> str:
