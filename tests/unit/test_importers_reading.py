@@ -160,7 +160,7 @@ def test_a_source_that_is_a_link_is_refused_and_what_it_points_to_is_named(sourc
     link.symlink_to(source)
     with pytest.raises(PathRefused, match="symbolic link") as refused:
         read_source(link)
-    assert refused.value.hint == f"name what it points to: memrepo import {str(source)!r}"
+    assert refused.value.hint == f"name what it points to: memrepo import {source}"
 
 
 def test_a_link_above_the_source_is_the_users_own(source: Path, tmp_path: Path) -> None:

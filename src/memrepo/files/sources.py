@@ -8,6 +8,7 @@ counted again while reading. What a file means is the importers' business.
 from __future__ import annotations
 
 import os
+import shlex
 import stat
 import zipfile
 import zlib
@@ -121,7 +122,7 @@ def open_source(path: Path, *, depth: int = DEPTH_LIMIT, names: int = NAMES_LIMI
     if stat.S_ISLNK(look.st_mode):
         raise PathRefused(
             f"{str(path)!r} is a symbolic link, and an import follows none",
-            hint=f"name what it points to: memrepo import {os.path.realpath(path)!r}",
+            hint=f"name what it points to: memrepo import {shlex.quote(os.path.realpath(path))}",
             path=str(path),
             rule="symlink",
         )
