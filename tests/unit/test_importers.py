@@ -240,6 +240,8 @@ def test_a_category_that_is_a_kind_counts_and_deleted_memories_do_not() -> None:
             [
                 {"memory": "Deploys on Mondays", "metadata": {"category": "decision"}},
                 {"memory": "Old thing", "state": "deleted"},
+                {"content": "Takes medicine", "privacy": "private"},
+                {"content": "Bob owes me", "privacy": "normal", "scope": "contact"},
                 {"id": 7},
                 "Is called Ada",
             ],
@@ -249,7 +251,7 @@ def test_a_category_that_is_a_kind_counts_and_deleted_memories_do_not() -> None:
         ("Deploys on Mondays", Kind.DECISION),
         ("Is called Ada", Kind.IDENTITY),
     ]
-    assert reasons(found) == ["deleted or archived there", "not a memory"]
+    assert reasons(found) == ["deleted or archived there", "private there", "private there", "not a memory"]
 
 
 # ChatGPT
@@ -406,6 +408,12 @@ ENTRY = "- Prefers tabs [by: user; kind: preference; added: 2025-01-02]\n"
 )
 def test_the_format_is_found_out(files: dict[str, str], expected: Format) -> None:
     assert detect_format(files, files.__getitem__) is expected
+
+
+def test_an_export_of_memrepo_is_refused_with_what_reads_it() -> None:
+    with pytest.raises(InvalidInput) as refused:
+        detect_format(["manifest.json"], lambda _: '{"manifest": {"format": "memrepo-export"}, "content": "x"}')
+    assert refused.value.hint == "to make a memory of it again: memrepo init --from FILE"
 
 
 def test_a_source_of_no_format_is_refused_with_the_names_of_all() -> None:

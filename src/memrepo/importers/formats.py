@@ -72,6 +72,7 @@ _CLAUDE_INDEX = re.compile(r"^[-*] \[[^\]\n]{1,200}\]\([^()\s/]+\.md\)", re.MULT
 _CLAUDE_NAME = re.compile(r"^name:.*\n(?:.*\n){0,3}?description:", re.MULTILINE)
 _PERMALINK = re.compile(r"^permalink:|^#+ Observations[ \t\r]*$", re.MULTILINE)
 _OBSERVATION = re.compile(r"^- \[(?![ xX/-]\])[^\[\]()\n]{1,60}\] \S", re.MULTILINE)
+_OWN_EXPORT = re.compile(r'"format"\s*:\s*"memrepo-export"')
 _CONVERSATION = re.compile(r'"mapping"\s*:\s*\{')
 _MEMORY = re.compile(r'"(?:memory|memories)"\s*:|"content"\s*:\s*"')
 
@@ -89,7 +90,7 @@ def get_format(name: str) -> Format:
 def detect_format(names: Collection[str], peek: Callable[[str], str]) -> Format:
     """Finds out the format of a source from the names of its files and what they begin with.
 
-    Errors: InvalidInput when nothing in it is of any format.
+    Errors: InvalidInput when nothing in it is of any format, and for an export of memrepo in one file.
     """
     found = _detect_json(names, peek) or _detect_text(names, peek)
     if found is None:
@@ -116,6 +117,12 @@ def _detect_json(names: Collection[str], peek: Callable[[str], str]) -> Format |
     if any(notes.is_wanted(name) for name in names):  # JSON files among notes are theirs
         return None
     heads = [peek(name) for name in files[:_PEEKED_FILES]]
+    if any(map(_OWN_EXPORT.search, heads)):
+        raise InvalidInput(
+            "this is a whole memory that memrepo exported, and no import takes it apart",
+            hint="to make a memory of it again: memrepo init --from FILE",
+            key="SOURCE",
+        )
     if any(map(_CONVERSATION.search, heads)):
         return Format.CHATGPT
     return Format.MEM0 if any(map(_MEMORY.search, heads)) else None

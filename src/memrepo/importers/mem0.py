@@ -53,7 +53,15 @@ def read_memory(item: object, place: str) -> Finding:
         return PassedOver("not a memory", place)
     if str(item.get("state", "")).lower() in _GONE or item.get("enabled") is False or item.get("is_deleted") is True:
         return PassedOver("deleted or archived there", place)
+    if _is_private(item):
+        return PassedOver("private there", place)
     return Found(text, place, _find_kind(item) or guess_kind(text), read_date(item.get("created_at")))
+
+
+def _is_private(item: dict[str, object]) -> bool:
+    """Whether a row of a private store, given as JSON, is one that no memory folder holds."""
+    is_of_one = item.get("scope") in ("contact", "task") or item.get("kind") == Kind.COMMITMENT
+    return is_of_one or str(item.get("privacy", "normal")).lower() != "normal"
 
 
 def _iter_items(value: object) -> Iterator[object]:
