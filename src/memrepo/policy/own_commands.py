@@ -12,9 +12,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from memrepo.policy.shell_braces import spell_out
 from memrepo.policy.shell_budget import TooMuchWork, WorkBudget
 from memrepo.policy.shell_programs import INTERPRETERS
-from memrepo.policy.shell_words import NotUnderstood, read_commands, spell_out
+from memrepo.policy.shell_scan import NotUnderstood
+from memrepo.policy.shell_words import read_commands
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -15,16 +15,21 @@ import posixpath
 from typing import TYPE_CHECKING
 
 from memrepo.policy.shell_above import changes_from_above, lists_from_above, reads_from_above
+from memrepo.policy.shell_braces import spell_out
 from memrepo.policy.shell_budget import TooMuchWork, WorkBudget
 from memrepo.policy.shell_glance import (
     CommandGlance,
     find_fed_command,
+    find_later_commands,
+    find_started_command,
     glance,
     is_of,
+    is_powershell,
     list_other_readings,
 )
 from memrepo.policy.shell_places import RootPlaces, may_be_git, normalize
 from memrepo.policy.shell_programs import (
+    FED_WRITERS,
     INTERPRETERS,
     LISTERS,
     LOOPS,
@@ -36,8 +41,8 @@ from memrepo.policy.shell_programs import (
     WRITERS,
 )
 from memrepo.policy.shell_scan import NotUnderstood, decode_escapes
-from memrepo.policy.shell_signs import ANYTHING
-from memrepo.policy.shell_words import SimpleCommand, read_commands, spell_out
+from memrepo.policy.shell_signs import ANYTHING, write_choice, write_signs
+from memrepo.policy.shell_words import SimpleCommand, read_commands
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,6 +96,7 @@ class _Judge:
         self._places = RootPlaces(root, home, budget)
         self._home = home
         self._is_readable = is_readable
+        self._been: list[str] = []  # the folders that the command goes through
         self._reasons: list[str] = []
         self._is_touched = False  # a word leads there
         self._is_said = False  # the path stands in what a command writes
@@ -103,11 +109,17 @@ class _Judge:
     def judge(self, command: str, start: Sequence[str]) -> str | None:
         """The reason of a denial, or None."""
         named = self._places.is_named_in
-        if len(command) > COMMAND_LIMIT_CHARS:
-            return OPAQUE if named(command) else None
+        if len(command) > COMMAND_LIMIT_CHARS or is_powershell(command):
+            if named(command):
+                return OPAQUE
+            if len(command) > COMMAND_LIMIT_CHARS:
+                return None
         try:
+            self._been += start
             for reading in (command, *list_other_readings(command)):
                 self._read(reading, list(start), depth=0)
+            if len(self._been) > len(start) and "pwd" in command.casefold():
+                self._read(command, list(start), depth=0)  # now it is known where `$PWD` may be
         except TooMuchWork:
             if self._is_touched or self._is_said or named(command):
                 self._reasons.append(OPAQUE)
@@ -121,12 +133,13 @@ class _Judge:
             return CHANGES
         return OFF if self._is_touched and not self._is_readable else None
 
-    def _read(self, command: str, folders: list[str], *, depth: int) -> None:
+    def _read(self, command: str, folders: list[str], *, depth: int, is_run: bool = False) -> None:
+        """Looks at all commands of a text. `is_run`: what they write is run."""
         self._budget.spend(20 + len(command) // 64)
         user = posixpath.basename(self._home)
         variables = {"HOME": self._home, "USER": user, "LOGNAME": user, "IFS": " "}
-        if folders:
-            variables["PWD"] = folders[-1] if depth else folders[0]
+        if self._been:
+            variables["PWD"] = write_choice(self._been)
         try:
             if depth > _DEPTH_LIMIT:
                 raise NotUnderstood("too deep")
@@ -140,19 +153,20 @@ class _Judge:
         seen = []
         for one in commands:
             did_list = self._lists_above
+            program = glance(one, one.words).program
             for nested in one.nested:
-                self._read(nested, folders, depth=depth + 1)
+                self._read(nested, folders, depth=depth + 1, is_run=is_of(program, RUNNERS | TEXT_RUNNERS))
             self._hands_over = self._hands_over or self._lists_above > did_list
             seen.append(self._look_at(one, folders, depth=depth))
-        self._look_between(seen, folders, depth=depth)
+        self._look_between(seen, folders, depth=depth, is_run=is_run)
 
-    def _look_between(self, seen: Sequence[CommandGlance], folders: list[str], *, depth: int) -> None:
+    def _look_between(self, seen: Sequence[CommandGlance], folders: list[str], *, depth: int, is_run: bool) -> None:
         """What one command writes may be the program of another."""
         if any(is_of(one.program, INTERPRETERS) and not one.edits_text for one in seen):
             texts = [text for one in seen for text in one.texts]
             if any(map(self._places.is_named_in, texts)):
                 self._reasons.append(OPAQUE)
-        if any(is_of(one.program, TEXT_RUNNERS) for one in seen):
+        if is_run or any(is_of(one.program, TEXT_RUNNERS) for one in seen):
             for one in seen:
                 if one.program in SPEAKERS:
                     for text in dict.fromkeys((" ".join(one.arguments), *one.arguments, *one.command.bodies)):
@@ -165,7 +179,7 @@ class _Judge:
         seen = glance(command, [spelled for word in command.words for spelled in spell_out(word, self._budget)])
         self._is_plain = self._is_plain and seen.is_plain
         self._is_harmless_to_words = self._is_harmless_to_words and seen.is_harmless_to_words
-        self._changes_fed = self._changes_fed or (is_fed and not seen.is_plain)
+        self._changes_fed = self._changes_fed or (is_fed and not seen.is_plain) or seen.program in FED_WRITERS
         self._hands_over = self._hands_over or bool(seen.keywords & LOOPS)
         if seen.program not in READERS or seen.program in SPEAKERS:
             self._said += (*seen.texts, " ".join(seen.arguments))
@@ -192,14 +206,20 @@ class _Judge:
         if is_of(seen.program, RUNNERS):
             for text in dict.fromkeys((" ".join(seen.arguments), *seen.arguments, *seen.command.bodies)):
                 if text and not text.startswith("-"):
-                    self._read(text, list(folders), depth=depth + 1)
+                    self._read(write_signs(text), list(folders), depth=depth + 1)
             fed = find_fed_command(seen.program, seen.arguments)
             if fed and depth < _DEPTH_LIMIT:
                 self._look_at(SimpleCommand(words=fed), list(folders), depth=depth + 1, is_fed=True)
+        started = find_started_command(seen.program, seen.arguments)
+        if started and depth < _DEPTH_LIMIT:
+            self._look_at(SimpleCommand(words=started), list(folders), depth=depth + 1)
+        for text in find_later_commands(seen.words):
+            self._read(text, list(folders), depth=depth + 1)
         if seen.program in {"cd", "pushd"}:
             targets = [word for word in seen.arguments if not word.startswith("-")] or [self._home]
             found = [place for word in targets for place in self._places.resolve(word, folders)]
             folders[:] = list(dict.fromkeys([*folders, *found]))[-_FOLDERS_LIMIT:]
+            self._been = list(dict.fromkeys([*self._been, *found]))[-_FOLDERS_LIMIT:]
 
     def _look_at_target(self, word: str, folders: Sequence[str]) -> None:
         """A file that is written to."""

@@ -27,9 +27,14 @@ if TYPE_CHECKING:
 _OWN_PROGRAMS = ("/bin/", "/usr/bin/", "/usr/local/bin/", "/opt/homebrew/bin/")
 _VERSIONED = ("python", "pypy", "perl", "ruby", "php", "lua", "node", "sqlite", "bash")
 _XARGS_VALUES = _words("-I -n -P -L -s -d -a -E --max-args --max-procs --max-lines --max-chars --delimiter --arg-file")
-_POWERSHELL = re.compile(
-    r"`|\$env:|\$\{env:|%userprofile%|%home%|\b[a-z]+-(?:item|content|childitem|location)\b", re.IGNORECASE
+_POWERSHELL = re.compile(r"`|\$env:|\$\{env:|%userprofile%|%home%", re.IGNORECASE)
+_CMDLET = re.compile(
+    r"\b(?:get|set|add|remove|move|copy|rename|new|clear|out|join|test|resolve|invoke|start)-"
+    r"(?:item|itemproperty|content|childitem|location|path|file|expression|process)\b",
+    re.IGNORECASE,
 )
+_EXECUTING = frozenset({"-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"})
+_NAMING_COMMANDS = ("PAGER", "EDITOR", "VISUAL", "BROWSER", "COMMAND", "ASKPASS", "_SSH", "_DIFF")
 _ENVIRONMENT = re.compile(r"\$\{?env:(\w+)\}?|%(\w+)%", re.IGNORECASE)
 
 
@@ -105,9 +110,27 @@ def find_fed_command(program: str, arguments: Sequence[str]) -> list[str]:
     return [*words, ANYTHING] if words and not (token and program == "xargs") else words
 
 
+def find_started_command(program: str, arguments: Sequence[str]) -> list[str]:
+    """The command that `find -exec` starts; nothing for other programs."""
+    starts = [at for at, word in enumerate(arguments) if word in _EXECUTING]
+    return list(arguments[starts[0] + 1 :]) if starts and program in {"find", "fd", "fdfind"} else []
+
+
+def find_later_commands(words: Sequence[str]) -> list[str]:
+    """The commands in an alias or in variables that name a pager, an editor and the like."""
+    is_alias = words[:1] == ["alias"]
+    pairs = (word.partition("=") for word in words if _is_assignment(word) or (is_alias and "=" in word))
+    return [value for name, _, value in pairs if is_alias or name.endswith(_NAMING_COMMANDS)]
+
+
+def is_powershell(text: str) -> bool:
+    """Whether a text holds commands of PowerShell."""
+    return _CMDLET.search(text) is not None
+
+
 def list_other_readings(text: str) -> list[str]:
     """A text as PowerShell reads it, where it may be one: backticks escape, the environment is `$env:`."""
-    if not _POWERSHELL.search(text):
+    if not (_POWERSHELL.search(text) or is_powershell(text)):
         return []
     plain = _ENVIRONMENT.sub(lambda found: f"${{{_name_home(found[1] or found[2])}}}", text)
     return [plain.replace("\\", "/").replace("`", "\\")]

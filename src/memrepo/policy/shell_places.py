@@ -10,6 +10,7 @@ import posixpath
 import re
 import unicodedata
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 from memrepo.policy.shell_signs import ANYTHING, DEEP, ONE, STAR, WILD
 
@@ -196,8 +197,9 @@ def _split_pieces(word: str) -> Iterator[str]:
     if len(word) > _WORD_LIMIT_CHARS:
         return
     yield word
-    if word.startswith("file://"):
-        yield word.removeprefix("file://")
+    if "file:" in word:
+        address = word.partition("file:")[2]
+        yield unquote("/" + address[2:].partition("/")[2] if address.startswith("//") else address)
     for mark in "=:@,":
         if mark in word:
             yield from word.split(mark)[1:]

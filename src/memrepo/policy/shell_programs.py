@@ -48,7 +48,7 @@ SPEAKERS = words("echo printf cat")
 
 RUNNERS = words(
     "sh bash zsh dash ksh mksh ash fish busybox eval exec env sudo doas su xargs parallel watch script ssh nohup time "
-    "timeout nice ionice setsid stdbuf command builtin unbuffer flock chroot trap coproc"
+    "timeout nice ionice setsid stdbuf command builtin unbuffer flock chroot trap coproc pwsh powershell"
 )
 """Programs whose arguments are a shell command."""
 
@@ -72,6 +72,9 @@ WRITERS = words(
     "trash trash-put gio sed perl ruby ed ex patch tar unzip zip split sponge git"
 )
 """Programs that change the files they are given."""
+
+FED_WRITERS = words("remove-item ri move-item rename-item set-content clear-content add-content out-file")
+"""Programs that change the files they are fed without any word for them."""
 
 FILE_PROGRAMS = words(
     "rm rmdir unlink shred mv cp ln touch truncate chmod chown chgrp mkdir tar zip unzip rsync install tee"
@@ -130,5 +133,7 @@ READERS_FROM_ABOVE: dict[str, Callable[[Sequence[str]], bool]] = {
 }
 """Programs that read or show what is below a folder above the root."""
 
-LISTERS = words("find fd fdfind ls grep egrep fgrep rg ag ack tree locate plocate mlocate mdfind du git")
+LISTERS = words(
+    "find fd fdfind ls grep egrep fgrep rg ag ack tree locate plocate mlocate mdfind du git get-childitem gci"
+)
 """Programs that write names of files below the folder they are given, for another one to take up."""

@@ -13,17 +13,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from memrepo.policy.shell_scan import NotUnderstood, decode_escapes, find_class_end, find_closing, find_substitutions
-from memrepo.policy.shell_signs import ANYTHING, DEEP, ONE, STAR, WILD
+from memrepo.policy.shell_signs import ANYTHING, CLOSE, COMMA, ONE, OPEN, STAR, write_choice
 
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
 
     from memrepo.policy.shell_budget import WorkBudget
 
-__all__ = ["ANYTHING", "DEEP", "ONE", "STAR", "WILD", "NotUnderstood", "SimpleCommand", "read_commands", "spell_out"]
-
 _SPLIT = "\ue006"
-_OPEN, _COMMA, _CLOSE = "\ue003", "\ue004", "\ue005"
 _PRIVATE = re.compile("[\ue000-\ue00f]")
 
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
@@ -31,6 +28,10 @@ _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=", re.ASCII)
 _MEANINGFUL = frozenset({"HOME", "PWD", "OLDPWD", "CDPATH", "IFS"})  # they change what words mean
 _DECLARING = frozenset({"export", "declare", "local", "readonly", "typeset"})
 _PARAMETER = re.compile(r"([A-Za-z_]\w*)(?:(:?[-=+?])(.*))?", re.ASCII | re.DOTALL)
+_CHANGE = re.compile(r"([A-Za-z_]\w*)(?=[%#/:^,@])", re.ASCII)
+_FOLDERS_OFF = re.compile(r"%((?:/\*)+)")
+_ECHO = re.compile(r"\s*echo\s+(?:-n\s+)?([^\s;&|<>()`]+)\s*")
+_PWD = re.compile(r"(?:.*[;&\n])?\s*pwd(?:\s+-[LP])?\s*", re.DOTALL)
 _PLAIN_RUN = re.compile(r"""[^ \t\n;&|()<>'"\\$`~\[{},*?]+""")
 _DOUBLE_RUN = re.compile(r"""[^"\\$`]+""")
 _EXTENDED = "?*+@!"
@@ -38,7 +39,6 @@ _UNQUOTED = str.maketrans({" ": _SPLIT, "\t": _SPLIT, "\n": _SPLIT, "*": STAR, "
 _BLANK = " \t"
 _OPERATORS = ("&&", "||", ";;&", ";;", ";&", "|&", "&", "|", ";", "\n", "(", ")")
 _REDIRECTIONS = ("&>>", "&>", "<<<", "<<-", "<<", "<>", "<&", ">>", ">|", ">&", ">", "<")
-_ALTERNATIVES_LIMIT = 64
 _DEFAULTS_LIMIT = 8
 _VALUE_LIMIT_CHARS = 64 * 1024
 
@@ -71,28 +71,6 @@ def read_commands(text: str, *, variables: MutableMapping[str, str], budget: Wor
     if "\\\n" in text and "#" in text:  # a comment ends at its line, whatever stands there
         commands += _Reader(text.replace("\\\n", "\n"), variables, budget).read()
     return commands
-
-
-def spell_out(word: str, budget: WorkBudget) -> tuple[str, ...]:
-    """The words that the braces of a word stand for; past a limit they become a pattern. Errors: TooMuchWork."""
-    done, waiting = [], [word.replace(_OPEN + _CLOSE, "{}")]
-    while waiting:
-        one = waiting.pop()
-        budget.spend(1 + len(one) // 64)
-        start = one.rfind(_OPEN)
-        if start < 0:
-            done.append(one.replace(_CLOSE, "}").replace(_COMMA, ","))
-            continue
-        end = one.find(_CLOSE, start)
-        if end < 0:
-            waiting.append(one[:start] + "{" + one[start + 1 :])
-            continue
-        inner = one[start + 1 : end]
-        choices = inner.split(_COMMA) if _COMMA in inner else ["{" + inner + "}", ANYTHING]
-        if len(done) + len(waiting) + len(choices) > _ALTERNATIVES_LIMIT:
-            choices = [ANYTHING]
-        waiting += [one[:start] + choice + one[end + 1 :] for choice in choices]
-    return tuple(done)
 
 
 class _Reader:
@@ -172,7 +150,7 @@ class _Reader:
             value = ANYTHING
         if name in _MEANINGFUL:
             self._command.is_doubtful = True
-            value = f"{_OPEN}{self._variables.get(name, ANYTHING)}{_COMMA}{value}{_CLOSE}"
+            value = write_choice((self._variables.get(name, ANYTHING), value))
         if name != "IFS":
             self._variables[name] = value
 
@@ -235,7 +213,7 @@ class _Reader:
             elif char in " \t\n;&|()" or (char in "<>" and not text.startswith(("<(", ">("), self._at)):
                 break
             else:
-                parts.append(self._read_part(may_be_tilde=self._at == start or text[self._at - 1] in "=:"))
+                parts.append(self._read_part(may_be_tilde=self._at == start or text[self._at - 1] in "=:{,"))
         if self._at == start:
             raise NotUnderstood("a word is missing")
         return "".join(parts)
@@ -286,7 +264,7 @@ class _Reader:
             return self._read_tilde()
         if char == "[":
             return self._read_class()
-        return {"*": STAR, "?": ONE, "{": _OPEN, "}": _CLOSE, ",": _COMMA}.get(char, char)
+        return {"*": STAR, "?": ONE, "{": OPEN, "}": CLOSE, ",": COMMA}.get(char, char)
 
     def _read_tilde(self) -> str:
         start = self._at
@@ -295,7 +273,8 @@ class _Reader:
         user = self._text[start : self._at]
         if not user:
             return self._variables.get("HOME", ANYTHING)
-        return {"+": self._variables.get("PWD", ANYTHING)}.get(user, ANYTHING)
+        name = {"+": "PWD", self._variables.get("USER"): "HOME"}.get(user, "")
+        return self._variables.get(name, ANYTHING)
 
     def _read_class(self) -> str:
         start = self._at - 1
@@ -348,14 +327,14 @@ class _Reader:
                 end += 2 if text[end] == "\\" else 1
             if end >= len(text):
                 raise NotUnderstood("a quote without its end")
-            self._command.nested.append(re.sub(r"\\([`$\\])", r"\1", text[self._at + 1 : end]))
+            inner = re.sub(r"\\([`$\\])", r"\1", text[self._at + 1 : end])
             self._at = end + 1
-            return ANYTHING
+            return self._read_substitution(inner)
         if text.startswith(("$(", "<(", ">("), self._at):
             end = find_closing(text, self._at + 1, self._budget)
-            self._command.nested.append(text[self._at + 2 : end])
+            inner = text[self._at + 2 : end]
             self._at = end + 1
-            return ANYTHING
+            return self._read_substitution(inner)
         if text.startswith("${", self._at):
             end = find_closing(text, self._at + 1, self._budget)
             inner = text[self._at + 2 : end]
@@ -371,22 +350,48 @@ class _Reader:
             return ANYTHING
         return "$"
 
+    def _read_substitution(self, inner: str) -> str:
+        """What a command writes, where that is plain: `$(pwd)`, `$(echo ~)`."""
+        self._command.nested.append(inner)
+        if _PWD.fullmatch(inner):
+            return write_choice((ANYTHING, self._variables.get("PWD", ANYTHING)))
+        found = _ECHO.fullmatch(inner)
+        if found is None or self._depth > _DEFAULTS_LIMIT:
+            return ANYTHING
+        return self._read_inside(found[1])
+
+    def _read_inside(self, text: str) -> str:
+        inside = _Reader(text, self._variables, self._budget, depth=self._depth + 1)
+        inside._command = self._command
+        return inside._read_text().replace(_SPLIT, " ")
+
+    def _read_change(self, inner: str) -> str:
+        """`${NAME%/*}` and its like: folders that are taken off, or a value that may be another."""
+        found = _CHANGE.match(inner)
+        value = self._variables.get(found[1]) if found else None
+        if found is None or value is None or found[1] == "IFS":
+            return ANYTHING if value is None else value
+        ends = _FOLDERS_OFF.fullmatch(inner, found.end())
+        if ends is None:
+            return write_choice((ANYTHING, value))
+        for _ in range(len(ends[1]) // 2):
+            value = value.rpartition("/")[0]
+        return value
+
     def _read_parameter(self, inner: str) -> str:
         """The value of `${…}`; of a default both it and the unknown, of other changes nothing."""
         found = _PARAMETER.fullmatch(inner)
         if found is None or self._depth > _DEFAULTS_LIMIT:
             self._command.nested += find_substitutions(inner, self._budget)
-            return " " if inner.startswith("IFS") else ANYTHING
+            return self._read_change(inner)
         name, kind, text = found.groups()
         value = self._variables.get(name)
         if kind is None or "?" in kind:
             return ANYTHING if value is None else value
-        inside = _Reader(text, self._variables, self._budget, depth=self._depth + 1)
-        inside._command = self._command
-        default = inside._read_text().replace(_SPLIT, " ")
+        default = self._read_inside(text)
         if "+" not in kind and value:
             return value
-        either = f"{_OPEN}{ANYTHING}{_COMMA}{default}{_CLOSE}"
+        either = write_choice((ANYTHING, default))
         if "=" in kind:
             self._assign(name, either)
         return either

@@ -13,13 +13,14 @@ import re
 from typing import TYPE_CHECKING
 
 from memrepo.policy import untrusted_rows as rows
+from memrepo.policy.shell_braces import spell_out
 from memrepo.policy.shell_budget import TooMuchWork, WorkBudget
 from memrepo.policy.shell_options import find_values, iter_operands
 from memrepo.policy.shell_programs import RUNNERS, TEXT_RUNNERS
 from memrepo.policy.shell_scan import NotUnderstood
 from memrepo.policy.shell_scripts import leave_out_texts
 from memrepo.policy.shell_signs import ANYTHING
-from memrepo.policy.shell_words import SimpleCommand, read_commands, spell_out
+from memrepo.policy.shell_words import SimpleCommand, read_commands
 from memrepo.policy.trusted_places import OUTSIDE, TrustedPlaces
 
 if TYPE_CHECKING:
