@@ -40,9 +40,7 @@ HEAVY = {
 
 
 @pytest.mark.parametrize("command", HEAVY.values(), ids=HEAVY)
-def test_what_takes_too_much_work_is_denied_when_it_names_memory_only(
-    command: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_much_work_is_denied_only_when_memory_is_named(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     budgets: list[WorkBudget] = []
 
     def make_budget() -> WorkBudget:
