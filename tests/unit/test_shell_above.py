@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from memrepo.policy.shell_commands import find_memory_touch
+from memrepo.policy.shell_commands import OFF, find_memory_touch
 
 HOME = PurePosixPath("/home/me")
 ROOT = HOME / "CoWork Memory"
@@ -102,6 +102,13 @@ def test_what_leaves_memory_alone_passes(command: str) -> None:
 def test_where_memory_is_off_it_is_not_read_from_above(command: str) -> None:
     assert judge(command) is None
     assert judge(command, is_readable=False) is not None
+
+
+def test_a_word_that_leads_to_one_root_says_more_than_a_folder_above_another() -> None:
+    roots = [HOME / ".local/share/memrepo", HOME / ".config/memrepo"]
+    command = "grep -r x ~/.local; cat ~/.config/memrepo/settings.toml"
+    for order in (roots, roots[::-1]):
+        assert find_memory_touch(command, roots=order, home=HOME, folder=HOME, is_readable=False) == OFF
 
 
 @pytest.mark.parametrize(

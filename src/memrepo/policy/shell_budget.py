@@ -6,7 +6,7 @@ microseconds at most.
 
 from __future__ import annotations
 
-WORK_LIMIT_STEPS = 60_000
+WORK_LIMIT_STEPS = 40_000
 
 
 class TooMuchWork(Exception):

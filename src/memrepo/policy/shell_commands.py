@@ -12,6 +12,7 @@ fence for honest agents, no sandbox; `guard` is one. Source: memory repo design 
 from __future__ import annotations
 
 import posixpath
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from memrepo.policy.shell_above import changes_from_above, lists_from_above, reads_from_above
@@ -72,10 +73,22 @@ def find_memory_touch(
 
     `is_readable`: the task's memory layer is on, so plain reads may pass.
     """
+    return _judge(command, tuple(map(str, roots)), str(home), None if folder is None else str(folder))[not is_readable]
+
+
+@lru_cache(maxsize=8)
+def _judge(command: str, roots: tuple[str, ...], home: str, folder: str | None) -> tuple[str | None, str | None]:
+    """The reason of a denial where memory is on, and where it is off: a hook asks for both."""
     budget = WorkBudget()
-    judges = [_Judge(str(root), str(home), budget, is_readable=is_readable) for root in roots]
-    start = () if folder is None else (normalize(str(folder)),)
-    return next((reason for judge in judges if (reason := judge.judge(command, start)) is not None), None)
+    start = () if folder is None else (normalize(folder),)
+    found = [_Judge(root, home, budget).judge(command, start) for root in roots]
+    return _find_first([on for on, _ in found]), _find_first([off for _, off in found])
+
+
+def _find_first(whys: Sequence[str | None]) -> str | None:
+    """The first reason; a folder above says less than a word that leads there."""
+    reasons = sorted((why for why in whys if why is not None), key=lambda why: why == ABOVE)
+    return reasons[0] if reasons else None
 
 
 def is_root_named(text: str, *, root: PurePath, home: PurePath) -> bool:
@@ -91,14 +104,14 @@ def is_root_written(text: str, *, root: PurePath, home: PurePath) -> bool:
 class _Judge:
     """The judgement of one root. What is found is only added to, so that what comes later lifts nothing."""
 
-    def __init__(self, root: str, home: str, budget: WorkBudget, *, is_readable: bool) -> None:
+    def __init__(self, root: str, home: str, budget: WorkBudget) -> None:
         self._budget = budget
         self._places = RootPlaces(root, home, budget)
         self._home = home
-        self._is_readable = is_readable
         self._been: list[str] = []  # the folders that the command goes through
         self._reasons: list[str] = []
         self._is_touched = False  # a word leads there
+        self._is_read_from_above = False
         self._is_said = False  # the path stands in what a command writes
         self._is_plain = True
         self._is_harmless_to_words = True
@@ -106,14 +119,14 @@ class _Judge:
         self._lists_above = self._changes_fed = self._hands_over = False
         self._writes_vague = False  # a program that changes files is given what only the shell knows
 
-    def judge(self, command: str, start: Sequence[str]) -> str | None:
-        """The reason of a denial, or None."""
+    def judge(self, command: str, start: Sequence[str]) -> tuple[str | None, str | None]:
+        """The reason of a denial where memory is on, and where it is off."""
         named = self._places.is_named_in
         if len(command) > COMMAND_LIMIT_CHARS or is_powershell(command):
             if named(command):
-                return OPAQUE
+                return OPAQUE, OPAQUE
             if len(command) > COMMAND_LIMIT_CHARS:
-                return None
+                return None, None
         try:
             self._been += start
             for reading in (command, *list_other_readings(command)):
@@ -128,10 +141,10 @@ class _Judge:
         if self._writes_vague and (self._is_touched or any(map(named, self._said))):
             self._reasons.append(OPAQUE)
         if self._reasons:
-            return self._reasons[0]
+            return self._reasons[0], self._reasons[0]
         if (self._is_touched and not self._is_plain) or (self._is_said and not self._is_harmless_to_words):
-            return CHANGES
-        return OFF if self._is_touched and not self._is_readable else None
+            return CHANGES, CHANGES
+        return None, OFF if self._is_touched else ABOVE if self._is_read_from_above else None
 
     def _read(self, command: str, folders: list[str], *, depth: int, is_run: bool = False) -> None:
         """Looks at all commands of a text. `is_run`: what they write is run."""
@@ -263,9 +276,9 @@ class _Judge:
             and any(self._places.leads_inside(word, folders) for word in seen.arguments)
         ):
             self._reasons.append(GIT_BELOW)
-        if changes_from_above(seen.program, seen.arguments, folders, self._places) or (
-            not self._is_readable and reads_from_above(seen.program, seen.arguments, folders, self._places)
-        ):
+        if changes_from_above(seen.program, seen.arguments, folders, self._places):
             self._reasons.append(ABOVE)
+        if reads_from_above(seen.program, seen.arguments, folders, self._places):
+            self._is_read_from_above = True
         if seen.program in LISTERS and lists_from_above(seen.program, seen.arguments, folders, self._places):
             self._lists_above = True
