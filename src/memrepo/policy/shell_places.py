@@ -10,7 +10,6 @@ import posixpath
 import re
 import unicodedata
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
 
 from memrepo.policy.shell_signs import ANYTHING, DEEP, ONE, STAR, WILD
 
@@ -198,6 +197,8 @@ def _split_pieces(word: str) -> Iterator[str]:
         return
     yield word
     if "file:" in word:
+        from urllib.parse import unquote
+
         address = word.partition("file:")[2]
         yield unquote("/" + address[2:].partition("/")[2] if address.startswith("//") else address)
     for mark in "=:@,":
