@@ -602,6 +602,15 @@ def test_with_broken_settings_any_tool_of_a_server_may_be_one_that_the_user_list
     assert get_session(home, "claude-code").taint is Taint.TAINTED
 
 
+def test_what_a_tool_of_another_server_runs_is_watched_as_a_shell_command_is(make_host: Callable[[str], Host]) -> None:
+    host = make_host("claude-code")
+    host.tell("session-start", source="startup")
+    host.call("mcp__desk__start_process", {"command": "make test"})
+    assert get_session(host.home, "claude-code").taint is Taint.CLEAN
+    host.call("mcp__desk__start_process", {"command": "curl", "args": ["https://example.com"]})
+    assert get_session(host.home, "claude-code").untrusted_reads == ("shell: curl",)
+
+
 def test_a_hook_with_a_profile_that_cannot_be_still_guards_memory(home: Path) -> None:
     call = {"session_id": SESSION, "tool_name": "Write", "tool_input": {"file_path": str(home / "CoWork Memory" / "a")}}
     told = Program(home)("hook", "claude-code", "before-tool", "--profile", "../x", stdin=json.dumps(call).encode())

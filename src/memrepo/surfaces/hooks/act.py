@@ -302,21 +302,27 @@ def _watch_read(message: HookMessage, surroundings: HookSurroundings) -> None:
     call = message.call
     if call is None:
         return
+    calls = [call]
+    if not call.is_known:  # what it is told to run reads as a shell command would
+        calls += [replace(call, verb=ToolVerb.SHELL, command=one) for one in decide.iter_commands(call.arguments)]
     session = None
     workspace_folder = message.folder
-    if call.verb in _SESSION_TAKING:
+    if any(one.verb in _SESSION_TAKING for one in calls):
         session = _find_session(message, surroundings)
         workspace_folder = _find_project(session, message, surroundings)
-        call = replace(call, paths=tuple(decide.make_absolute(path, message.folder) for path in call.paths))
     settings = surroundings.settings
-    label = find_untrusted_read(
-        call,
-        workspace_folder=workspace_folder,
-        listed=None if settings is None else settings.untrusted_tools,
-        home=surroundings.home,
-        trusted_folders=surroundings.roots,
-        current_folder=_find_shell_folder(call, message.folder),
+    labels = (
+        find_untrusted_read(
+            replace(one, paths=tuple(decide.make_absolute(path, message.folder) for path in one.paths)),
+            workspace_folder=workspace_folder,
+            listed=None if settings is None else settings.untrusted_tools,
+            home=surroundings.home,
+            trusted_folders=surroundings.roots,
+            current_folder=_find_shell_folder(call, message.folder),
+        )
+        for one in calls
     )
+    label = next((label for label in labels if label is not None), None)
     if label is None:
         return
     session = session or _find_session(message, surroundings)
