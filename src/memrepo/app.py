@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from memrepo.service import MemoryRepoService
     from memrepo.sessions import Caller, SessionLedger
     from memrepo.settings import Settings
+    from memrepo.swarm import Member, Swarms
     from memrepo.writer import Writer
 
 
@@ -369,6 +370,23 @@ class MemoryRepo(MemoryExchange):
             no_memory=session is not None and session.no_memory,
             user_confirmed=user_confirmed,
         )
+
+    def make_member(self, caller: Caller | None) -> Member | None:
+        """An agent's call as a swarm sees it: its name, and the tasks whose swarm it may be in. Changes: nothing."""
+        from memrepo.swarm import ROOT_NAME, Member
+
+        if caller is None:
+            return None
+        line = self.sessions.list_line(caller.session)
+        name = caller.agent_id or (caller.session.id if caller.session.parent else ROOT_NAME)
+        return Member(name, tuple(one.id for one in line), tuple(sorted(line[-1].sub_agents)))
+
+    @cached_property
+    def swarms(self) -> Swarms:
+        """Agents that work on one goal, and what they note for each other."""
+        from memrepo.swarm import Swarms
+
+        return Swarms(self.root, service=lambda: self.service, clock=self._clock, is_enabled=self.settings.enabled)
 
     # Workspaces
 

@@ -29,6 +29,8 @@ LESSONS_FILE = RepoPath("lessons.md")
 INBOX_FILE = RepoPath("inbox.md")
 WORKSPACES_FOLDER = "workspaces"
 WORKSPACE_INDEX_FILE = RepoPath("workspaces/index.md")
+SWARMS_FOLDER = "swarms"
+"""What a swarm's members note for each other (docs/swarms.md): in no index, block or dream, and linked from nowhere."""
 
 # Limits of seed 1 section 3.
 MEMORY_FILE_LIMIT_BYTES = 4 * 1024

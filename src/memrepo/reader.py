@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from memrepo.errors import Refused
 from memrepo.files.atomic import read_file
 from memrepo.files.paths import list_markdown
-from memrepo.model import Actor
+from memrepo.model import SWARMS_FOLDER, Actor
 from memrepo.profiles import make_store_url
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from memrepo.recall import RecallResult, RepoLane
     from memrepo.settings import Settings
     from memrepo.store.opener import StoreOpener
+
+_MEMBERS_ONLY = "notes of a swarm are shown to its members only"
 
 
 class MemoryReader:
@@ -170,10 +172,13 @@ class MemoryReader:
 
     def read_lines(self, refs: Iterable[Ref], task: TaskContext) -> tuple[ShownLine, ...]:
         """What stands at these refs now. Errors: Refused where memory is off for an agent. Changes: a count."""
-        from memrepo.lines import read_lines
+        from memrepo.lines import ShownLine, read_lines
 
         self.require_memory(task)
-        lines = read_lines({None: self.root}, refs)
+        lines = tuple(
+            line if self._may_show(line.ref.path, task) else ShownLine(line.ref, "", why=_MEMBERS_ONLY)
+            for line in read_lines({None: self.root}, refs)
+        )
         self._record_read(task, "lines", sum(1 for line in lines if line.text))
         return lines
 
@@ -182,6 +187,7 @@ class MemoryReader:
         from memrepo.lines import read_section
 
         self.require_memory(task)
+        self._require_shown(ref.path, task)
         line = read_section({None: self.root}, ref)
         self._record_read(task, "lines", 1)
         return line
@@ -189,13 +195,14 @@ class MemoryReader:
     def list_shown_files(self, task: TaskContext) -> tuple[RepoPath, ...]:
         """The Markdown files, sorted, for a task. Errors: Refused as `read_lines`. Changes: nothing."""
         self.require_memory(task)
-        return self.list_files()
+        return tuple(path for path in self.list_files() if self._may_show(path, task))
 
     def read_shown_file(self, path: RepoPath, task: TaskContext) -> ShownFile:
         """A whole file as agents see it. Errors: NotFound, Refused as `read_lines`. Changes: a count."""
         from memrepo.lines import read_shown_file
 
         self.require_memory(task)
+        self._require_shown(path, task)
         shown = read_shown_file(self.root, path)
         self._record_read(task, "lines", len(shown.entries))
         return shown
@@ -209,7 +216,7 @@ class MemoryReader:
 
         self.require_memory(task)
         matches = compile_pattern(pattern, is_regex=is_regex, ignores_case=ignores_case)
-        answer = grep(self.root, matches, self.list_files(), limit=limit)
+        answer = grep(self.root, matches, self.list_shown_files(task), limit=limit)
         self._record_read(task, "grep", len(answer.lines))
         return answer
 
@@ -239,6 +246,22 @@ class MemoryReader:
                 actor="agent",
                 action="read",
                 target=str(decision.reason),
+            )
+
+    @staticmethod
+    def _may_show(path: RepoPath, task: TaskContext) -> bool:
+        """Notes of a swarm are no memory: a person may look, an agent only as a member, at its own (`swarm`)."""
+        return task.actor is Actor.USER or not path.casefold().startswith(f"{SWARMS_FOLDER}/")
+
+    def _require_shown(self, path: RepoPath, task: TaskContext) -> None:
+        if not self._may_show(path, task):
+            raise Refused(
+                f"{path}: {_MEMBERS_ONLY}",
+                hint="a member sees them with the tool swarm_note",
+                rule="swarm-members-only",
+                actor="agent",
+                action="read",
+                target=str(path),
             )
 
     def _record_read(self, task: TaskContext, lane: str, amount: int) -> None:

@@ -60,6 +60,7 @@ from memrepo.planning.curation import Move, plan_edit, plan_forget, plan_forget_
 from memrepo.planning.draft import Draft, Planned
 from memrepo.planning.file_draft import FileDraft, too_long
 from memrepo.planning.intake import Accepted, accept, screen_text
+from memrepo.planning.swarms import plan_remove_of_task
 from memrepo.policy.writing import Destination, choose_file
 from memrepo.workspaces import WorkspaceFiles, naming_fact
 
@@ -386,15 +387,28 @@ class MemoryRepoService:
         """
         gone, _ = self._change(
             lambda draft: plan_forget_where(draft, list_markdown(self.root), wanted, task),
-            lambda gone: _message(f"Forget {len(gone)} {'entry' if len(gone) == 1 else 'entries'}", task),
+            lambda gone: _forgetting(gone, task),
         )
         if gone:
             self._purge_derived()
         return tuple(gone)
 
     def purge_task(self, task_id: str, task: TaskContext) -> tuple[Ref, ...]:
-        """Removes the agent's lines that a task wrote; lines that the user said in it stay (seed 1 §7.2)."""
-        return self.forget_where(EntryFilter(by=Author.AGENT, task=task_id), task)
+        """Removes the agent's lines that a task wrote, and the swarms of which it is the root; lines that the user said
+        in it stay (seed 1 §7.2). Returns where the entries stood. Errors: as `forget_where`; Refused for an agent's
+        call that would remove a swarm.
+        """
+
+        def plan(draft: Draft) -> tuple[Ref, ...]:
+            paths = list_markdown(self.root)
+            notes = plan_remove_of_task(draft, paths, task_id, task)
+            others = [path for path in paths if not draft.file(path).is_deleted]
+            return (*plan_forget_where(draft, others, EntryFilter(by=Author.AGENT, task=task_id), task), *notes)
+
+        gone, _ = self._change(plan, lambda gone: _forgetting(gone, task))
+        if gone:
+            self._purge_derived()
+        return gone
 
     def clear_workspace(self, workspace_id: str, task: TaskContext) -> RepoPath:
         """Removes a workspace's file and its links; the history keeps the text until it is compacted.
@@ -438,6 +452,21 @@ class MemoryRepoService:
         paths, _ = self._change(plan, lambda _: _message("Clear global memories", task))
         self._purge_derived()
         return paths
+
+    def apply_plan(self, plan: Callable[[Draft], T], message: Callable[[T], Message]) -> tuple[T, Applied]:
+        """Applies what a plan of the floors above made of the files, under the lock and in one commit.
+
+        `plan` is called anew when a file was edited in between. Errors: those of the plan and of `Writer.hold`;
+        TooLarge for more files than the folder holds. Changes: the files of the plan.
+        """
+
+        def plan_within_limits(draft: Draft) -> T:
+            planned = plan(draft)
+            if draft.new_file_count and (refusal := self._too_many_files(draft)):
+                raise refusal
+            return planned
+
+        return self._change(plan_within_limits, message)
 
     # Living
 
@@ -535,6 +564,10 @@ def _remember_message(facts: tuple[Accepted, ...], task: TaskContext) -> Message
 
 def _message_of_many(verb: str, texts: Sequence[str], task: TaskContext) -> Message:
     return _message(f"{verb}: {shorten(texts[0])}" if len(texts) == 1 else f"{verb} {len(texts)} entries", task)
+
+
+def _forgetting(gone: Sequence[Ref], task: TaskContext) -> Message:
+    return _message(f"Forget {len(gone)} {'entry' if len(gone) == 1 else 'entries'}", task)
 
 
 def _message(subject: str, task: TaskContext) -> Message:

@@ -28,6 +28,7 @@ from memrepo.format.document import WORKSPACE_ENTRY, Document
 from memrepo.index.ranking import Line, pad
 from memrepo.index.tokens import analyze
 from memrepo.index.vocabulary import MONTHS
+from memrepo.model import SWARMS_FOLDER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +40,7 @@ SETTLED_AFTER_NS = 2_000_000_000
 """Longer than the tick of any file system (FAT: two seconds)."""
 SEARCH_LIMIT_BYTES = READ_LIMIT_BYTES
 """A larger file is no memory: it is passed over with a warning, unopened."""
-UNSEARCHED_FOLDERS = frozenset({"swarms"})
+UNSEARCHED_FOLDERS = frozenset({SWARMS_FOLDER})
 """Folders of the root that personal recall does not see: only a swarm's members read its notes."""
 
 Redactor = Callable[[str], str]

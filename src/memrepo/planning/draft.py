@@ -19,6 +19,7 @@ from memrepo.model import (
     LESSONS_FILE,
     ME_FILE,
     MEMORY_FILE,
+    SWARMS_FOLDER,
     WORKSPACE_INDEX_FILE,
     WORKSPACES_FOLDER,
     Author,
@@ -175,9 +176,11 @@ class Draft:
         return draft, same[0]
 
     def link(self, path: RepoPath) -> None:
-        """Links a new file from the index, the inbox never; a full MEMORY.md gives its workspace links away."""
+        """Links a new file, never the inbox or a swarm; a full MEMORY.md gives its workspace links away."""
         target = path.removesuffix(".md")
-        if path in {MEMORY_FILE, INBOX_FILE, WORKSPACE_INDEX_FILE} or any(sign in target for sign in "[]|"):
+        if path in {MEMORY_FILE, INBOX_FILE, WORKSPACE_INDEX_FILE} or path.startswith(f"{SWARMS_FOLDER}/"):
+            return
+        if any(sign in target for sign in "[]|"):
             return  # such a name cannot stand in a link; recall and `ls` find the file all the same
         memory = self.file(MEMORY_FILE)
         line = f"- [[{target}]]"

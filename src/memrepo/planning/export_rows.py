@@ -17,6 +17,7 @@ from memrepo.format.entries import content_hash, subject_key
 from memrepo.model import (
     ARCHIVE_KINDS,
     INBOX_FILE,
+    SWARMS_FOLDER,
     WORKSPACES_FOLDER,
     Actor,
     Author,
@@ -44,7 +45,7 @@ _KINDS = frozenset(map(str, Kind))
 _SCOPES = frozenset((str(Scope.GLOBAL), str(Scope.WORKSPACE)))
 _ARCHIVED = frozenset(map(str, ARCHIVE_KINDS))
 _USERS_WORDS = frozenset(("user_stated", "user_confirmed", "curated"))
-_SWARMS = "swarms/"
+_SWARMS = f"{SWARMS_FOLDER}/"
 _NAME_LIMIT_CHARS = 120
 _ID_LIMIT_CHARS = 64
 

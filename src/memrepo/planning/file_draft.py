@@ -28,6 +28,7 @@ from memrepo.model import (
     INBOX_FILE,
     MEMORY_FILE,
     MEMORY_FILE_LIMIT_BYTES,
+    SWARMS_FOLDER,
     Author,
     ContentHash,
     Fact,
@@ -59,6 +60,8 @@ def where_instead(path: RepoPath) -> str:
         return "me.md, lessons.md or the workspace's file (remember it without --pin)"
     if path == INBOX_FILE:
         return "nowhere yet: keep or discard what waits in the inbox first (memrepo inbox list)"
+    if path.startswith(f"{SWARMS_FOLDER}/"):
+        return "nowhere: the notes of this swarm are full; the user can end it (memrepo swarm end) and start another"
     return "a topic file of its own (memrepo move REF notes/TOPIC.md moves entries there)"
 
 

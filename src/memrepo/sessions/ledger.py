@@ -118,6 +118,16 @@ class SessionLedger:
         session = self._read(key) if is_key(key) else None
         return None if session is None else self._join(session)
 
+    def list_line(self, session: Session) -> tuple[Session, ...]:
+        """The session and those that it works for, the nearest first. Changes: nothing."""
+        line = [session]
+        while (key := line[-1].parent) and is_key(key) and len(line) < _RELATIVES_LIMIT:
+            above = self._read(key)
+            if above is None or any(above.key == one.key for one in line):
+                break
+            line.append(above)
+        return tuple(line)
+
     def iter_sessions(self) -> Iterator[Session]:
         """All sessions, the one that was last added to first. Changes: nothing."""
         with self._opened() as folder:

@@ -9,7 +9,7 @@ import click
 from memrepo.errors import NotFound
 from memrepo.format.entries import content_hash
 from memrepo.format.refs import is_stored_ref
-from memrepo.model import Author, EntryFilter, Kind
+from memrepo.model import SWARMS_FOLDER, Author, EntryFilter, Kind
 from memrepo.surfaces.cli.options import (
     AUTHORS,
     KINDS,
@@ -38,8 +38,10 @@ from memrepo.surfaces.present import format_result
 
 if TYPE_CHECKING:
     import datetime as dt
+    from collections.abc import Callable, Iterable
 
     from memrepo.app import MemoryRepo
+    from memrepo.model import Ref
     from memrepo.private import StoredFact
     from memrepo.reading import LocatedEntry
     from memrepo.surfaces.cli.invocation import Invocation
@@ -118,23 +120,33 @@ def forget(
 @yes_option
 @click.pass_obj
 def purge_task(invocation: Invocation, *, task_id: str, is_confirmed: bool) -> None:
-    """Remove every line that an agent wrote in TASK. What you said in it stays.
+    """Remove every line that an agent wrote in TASK, and the swarm that it is the root of. What you said in it stays.
 
     \b
     memrepo purge-task 4f2a
     """
     repo = invocation.open()
-    forget_where(invocation, repo, EntryFilter(by=Author.AGENT, task=task_id), is_confirmed=is_confirmed)
+    folders = tuple(f"{SWARMS_FOLDER}/{one.slug}/" for one in repo.swarms.list_of_task(task_id))
+    wanted = EntryFilter(by=Author.AGENT, task=task_id)
+    preview = [one for one in repo.iter_matching(wanted) if not one.ref.path.startswith(folders)]
+    preview += repo.iter_entries([path for path in repo.list_files() if path.startswith(folders)] if folders else [])
+    _forget_previewed(invocation, preview, lambda: repo.service.purge_task(task_id, USER), is_confirmed=is_confirmed)
 
 
 def forget_where(invocation: Invocation, repo: MemoryRepo, wanted: EntryFilter, *, is_confirmed: bool) -> None:
     """Shows what the filter means, asks, and removes it in one commit."""
     preview = list(repo.iter_matching(wanted))
+    _forget_previewed(invocation, preview, lambda: repo.service.forget_where(wanted, USER), is_confirmed=is_confirmed)
+
+
+def _forget_previewed(
+    invocation: Invocation, preview: list[LocatedEntry], act: Callable[[], Iterable[Ref]], *, is_confirmed: bool
+) -> None:
     if not preview:
         invocation.output.emit({"removed": [], "count": 0}, "no entry fulfils that; nothing was changed")
         return
     _ask(invocation, preview, is_confirmed=is_confirmed)
-    gone = repo.service.forget_where(wanted, USER)
+    gone = tuple(act())
     known = {located.ref: located for located in preview}
     removed = [describe_entry(known[ref]) if ref in known else {"ref": str(ref)} for ref in gone]
     invocation.output.emit({"removed": removed, "count": len(gone)}, f"forgot {count(len(gone), 'entry', 'entries')}")

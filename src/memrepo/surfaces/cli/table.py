@@ -51,6 +51,7 @@ COMMANDS: dict[str, Row] = {
     "compact": Row("compaction", "compact", "Replace the history, so that forgotten text is gone."),
     "clear": Row("compaction", "clear", "Empty a workspace's memory, or all global memory."),
     "purge-task": Row("forget", "purge_task", "Remove what an agent wrote in one task."),
+    "swarm": Row("swarms", "swarm", "Let the agents of one goal leave notes for each other."),
     "import": Row("importing", "import_", "Bring notes, exports and other memories to the inbox."),
     "export": Row("exporting", "export", "Take all of this memory with you, or bring the facts of another in."),
     "retire": Row("retiring", "retire", "Take out of a database what the folder holds now."),

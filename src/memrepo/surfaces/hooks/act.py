@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memrepo.errors import InvalidInput, MemrepoError
+from memrepo.model import SWARMS_FOLDER
 from memrepo.policy.tool_calls import ToolVerb
 from memrepo.profiles import find_closed_places, find_default_root, find_sessions_folder, find_settings_file
 from memrepo.surfaces.hooks import decide
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 _NOTHING = HookAnswer()
 _WITHOUT_END = frozenset({"codex", "vscode"})
 """Hosts that never tell the end of a session: old records go when the next one starts."""
+_DEAF_SUB_AGENTS = frozenset({"cursor"})
+"""Hosts whose event of a starting sub-agent takes no context."""
 _SESSION_TAKING = frozenset({ToolVerb.READ, ToolVerb.SEARCH, ToolVerb.SHELL})
 
 
@@ -74,8 +77,14 @@ class HookSurroundings:
 
     @cached_property
     def closed(self) -> tuple[Path, ...]:
-        """Where memrepo keeps what is not memory (settings, sessions, the private store, indexes): for no tool."""
-        return find_closed_places(self.locations, self.profile, self.roots)
+        """Where memrepo keeps what is not memory (settings, sessions, the private store, indexes, notes of swarms): for
+        no tool."""
+        return (*find_closed_places(self.locations, self.profile, self.roots), *self.swarms)
+
+    @cached_property
+    def swarms(self) -> tuple[Path, ...]:
+        """The folders of swarms that are there."""
+        return tuple(place for root in self.roots if (place := root / SWARMS_FOLDER).is_dir())
 
     def open_repo(self) -> MemoryRepo:
         """The memory repo, to read from."""
@@ -110,6 +119,8 @@ def act(message: HookMessage, surroundings: HookSurroundings, *, can_rewrite: bo
             _watch_read(message, surroundings)
         case HookEvent.SUB_AGENT_START | HookEvent.SUB_AGENT_STOP:
             _note_sub_agent(message, ledger)
+            if message.event is HookEvent.SUB_AGENT_START:
+                return _show_swarm(message, surroundings)
         case HookEvent.SESSION_END:
             ledger.end(message.host, message.session_id)
             ledger.prune()
@@ -130,13 +141,32 @@ def _start(message: HookMessage, surroundings: HookSurroundings) -> HookAnswer:
             ledger.prune()
     if message.is_sub_agent:
         _note_sub_agent(message, ledger)
-        return _NOTHING
+        return _show_swarm(message, surroundings)
     session = ledger.find(message.host, message.session_id)
+    caller = None if session is None else Caller(session)
     with surroundings.open_repo() as repo:
-        task = repo.make_task(None if session is None else Caller(session), workspace_folder=message.folder)
+        task = repo.make_task(caller, workspace_folder=message.folder)
         if not repo.decide_injection(task).is_allowed:
             return _NOTHING
-        return HookAnswer(context=decide.MISSING if repo.is_missing else repo.context(task).text)
+        if repo.is_missing:
+            return HookAnswer(context=decide.MISSING)
+        swarm = repo.swarms.block(repo.make_member(caller), task).text if surroundings.swarms else ""
+        return HookAnswer(context="\n\n".join(filter(None, (repo.context(task).text, swarm))))
+
+
+def _show_swarm(message: HookMessage, surroundings: HookSurroundings) -> HookAnswer:
+    """What a sub-agent is shown: nothing of memory, and of notes those of its own swarm."""
+    if not surroundings.swarms or message.host in _DEAF_SUB_AGENTS:
+        return _NOTHING
+    session = _find_session(message, surroundings)
+    if session is None:
+        return _NOTHING
+    from memrepo.sessions import Caller
+
+    caller = Caller(session, message.agent_id)
+    with surroundings.open_repo() as repo:
+        task = repo.make_task(caller, workspace_folder=message.folder)
+        return HookAnswer(context=repo.swarms.block(repo.make_member(caller), task).text)
 
 
 def _note_sub_agent(message: HookMessage, ledger: SessionLedger) -> None:

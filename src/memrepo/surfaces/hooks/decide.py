@@ -21,7 +21,7 @@ MISSING = (
 )
 SEARCH_ABOVE = "memory is off for this task, and the memory folder is in the folder that is searched"
 GIT_SEARCHED = "that glob reaches into the git folder of the memory folder, which is closed (leave the glob out)"
-CLOSED = "the settings, sessions and private store of memrepo are closed to tools"
+CLOSED = "the settings, sessions, private store and swarm notes of memrepo are closed to tools"
 TOO_LARGE = "a call of more than 16 MB is not looked at, so it is not made"
 UNDECIDED = "what this call touches could not be checked, and it names the memory folder"
 

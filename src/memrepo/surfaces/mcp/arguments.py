@@ -52,6 +52,12 @@ def names(description: str, *, choices: Sequence[str]) -> Any:
     return dataclasses.field(default=(), metadata={_SCHEMA: schema})
 
 
+def texts(description: str) -> Any:
+    """Some texts; none when it is left out."""
+    schema = {"type": "array", "description": description, "items": {"type": "string"}}
+    return dataclasses.field(default=(), metadata={_SCHEMA: schema})
+
+
 def make_schema(kind: type) -> dict[str, Any]:
     """The JSON schema of a tool's arguments."""
     fields = dataclasses.fields(kind)
@@ -94,7 +100,9 @@ def _find_fault(value: object, schema: Mapping[str, Any]) -> str:
             return f"it must be one of: {', '.join(schema['enum'])}"
         return "it is empty" if schema.get("minLength") and not value.strip() else ""
     if isinstance(value, list):
-        choices = schema["items"]["enum"]
+        choices = schema["items"].get("enum")
+        if choices is None:
+            return "" if all(isinstance(item, str) for item in value) else "each must be of type string"
         return "" if all(item in choices for item in value) else f"each must be one of: {', '.join(choices)}"
     if wanted == "integer" and isinstance(value, int) and not schema["minimum"] <= value <= schema["maximum"]:
         return f"it must be from {schema['minimum']} to {schema['maximum']}"

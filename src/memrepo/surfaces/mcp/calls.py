@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         ReadArguments,
         RecallArguments,
         RememberArguments,
+        SwarmNoteArguments,
     )
 
 NO_MEMORY_YET = "there is no memory yet; the first memory_remember makes it"
@@ -237,6 +238,13 @@ def grep(repo: MemoryRepo, arguments: GrepArguments, call: CallContext) -> Answe
     return Answer(document, "\n".join(lines) or "nothing found")
 
 
+def note_for_swarm(repo: MemoryRepo, arguments: SwarmNoteArguments, call: CallContext) -> Answer:
+    """Writes a note for the caller's swarm and shows it: see `swarm_call`."""
+    from memrepo.surfaces.mcp.swarm_call import note_for_swarm as note
+
+    return note(repo, arguments, call)
+
+
 HANDLERS: Mapping[str, Callable[[MemoryRepo, Any, CallContext], Answer]] = {
     "memory_remember": remember,
     "memory_recall": recall,
@@ -244,6 +252,7 @@ HANDLERS: Mapping[str, Callable[[MemoryRepo, Any, CallContext], Answer]] = {
     "memory_read": read,
     "memory_list": list_memory,
     "memory_grep": grep,
+    "swarm_note": note_for_swarm,
 }
 _IN_INBOX = "it is in the inbox: the user reviews it before any session is shown it (memrepo inbox)"
 UNREVIEWED = "unreviewed: agents wrote this and nobody has confirmed it; check before you rely on it"

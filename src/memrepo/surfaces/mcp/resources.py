@@ -107,7 +107,7 @@ def survey(repo: MemoryRepo, standing: Standing) -> Survey:
     if repo.is_missing or not repo.decide_injection(task).is_allowed:
         return Survey({}, "")
     stamps: Stamps = {}
-    for path in repo.list_files():
+    for path in repo.list_shown_files(task):
         try:
             found = os.lstat(repo.root / path)
         except OSError:  # gone since it was listed
