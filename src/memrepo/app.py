@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from memrepo.service import MemoryRepoService
     from memrepo.sessions import Caller, SessionLedger
     from memrepo.settings import Settings
+    from memrepo.statistics import Week
     from memrepo.swarm import Member, Swarms
     from memrepo.writer import Writer
 
@@ -296,6 +297,30 @@ class MemoryRepo(MemoryExchange):
         from memrepo.approvals import deny
 
         return deny(self.root, self.store, request_id)
+
+    def compute_statistics(self, *, weeks: int = 8) -> tuple[Week, ...]:
+        """What happened in the last weeks, this one last: `statistics.Week`. Changes: nothing.
+
+        Errors: GitMissing without a history, and those of reading it; StoreFault.
+        """
+        from memrepo.errors import GitMissing
+        from memrepo.git.line_changes import iter_line_changes, list_sizes
+        from memrepo.statistics import compute_weeks, find_tasks
+
+        git = self.find_git()
+        if git is None:
+            raise GitMissing("this memory has no history to count in", hint="memrepo doctor", invariant="git")
+        commits = tuple(iter_line_changes(git))
+        store = self.store.find()
+        events = store.events.list() if store else ()
+        return compute_weeks(
+            commits,
+            find_tasks(self.sessions.iter_sessions(), commits, events),
+            events,
+            now=self._clock(),
+            count=weeks,
+            find_sizes=lambda commit: list_sizes(git, commit),
+        )
 
     # Health
 

@@ -8,6 +8,7 @@ or to look for. Source: memory repo design (seed 1) §5.1 step 2, §5.3.
 from __future__ import annotations
 
 import datetime as dt
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from memrepo.store import PendingWrite, PrivateStore
 
 
+REPEATED = "correction_repeated"
+"""The event of a correction that says what its file holds already: no commit tells of it."""
 _FORGOTTEN = (Reason.FORGOTTEN, "the user forgot this; only the user brings it back, by saying it anew")
 
 
@@ -86,6 +89,13 @@ class Keeper:
             kept_id=kept_id,
             redactions=accepted.fact.redactions,
         )
+
+    def note_repeated(self, task: TaskContext) -> None:
+        """Counts a correction that had been saved before, for the statistics; never at the cost of the write."""
+        with suppress(MemrepoError):
+            store = self._store.find()
+            if store is not None:
+                store.events.record(REPEATED, task_id=task.task_id, origin=task.origin)
 
     def iter_pending(self) -> Iterator[PendingWrite]:
         """Yields what waits for this root, oldest first. A damaged store holds up no write: see `store_fault`."""

@@ -143,6 +143,9 @@ class MemoryRepoService:
             write = self._write_or_keep if keeps_pending else self._write_facts
             written = write(tuple(for_repo.values()), task)
             results.update(zip(for_repo, written, strict=True))
+            for accepted, result in zip(for_repo.values(), written, strict=True):
+                if accepted.candidate.kind is Kind.CORRECTION and result.action is WriteAction.REINFORCED:
+                    self._keeper.note_repeated(task)
         return tuple(results[index] for index in range(len(decided)))
 
     def _write_or_keep(self, facts: tuple[Accepted, ...], task: TaskContext) -> list[WriteResult]:

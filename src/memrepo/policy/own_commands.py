@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 THE_USERS = "that command of memrepo is the user's: say what they could run, and why"
 OFF = "memory is off for this task, so memrepo's command line does not read it"
 
-READING = frozenset({"ls", "show", "recall", "context", "read", "grep", "commitments", "log", "diff"})
+READING = frozenset({"ls", "show", "recall", "context", "read", "grep", "commitments", "log", "diff", "stats"})
 """Commands that show what memory says."""
 HARMLESS = frozenset({"doctor", "index", "eval", "guard", "status"})
 """Commands that neither show memory nor decide about it."""

@@ -103,6 +103,10 @@ class SessionLedger:
         """Notes an entry that the session wrote: its ref and its hash, never its text."""
         self._add(host, session_id, "write", ref=clean_text(ref), hash=clean_text(content_hash))
 
+    def add_memory_read(self, host: str, session_id: str) -> None:
+        """Notes that the session read memory, for the statistics: that, and nothing of what."""
+        self._add(host, session_id, "memory_read")
+
     def end(self, host: str, session_id: str) -> None:
         """Notes that a session is over, for now."""
         self._add(host, session_id, "end")

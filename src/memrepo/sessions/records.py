@@ -26,7 +26,7 @@ TOO_LARGE = "too-much-recorded"
 DAY_MS = 86_400_000
 
 _KEY_DIGITS = 32
-KINDS = frozenset({"start", "seen", "child", "message", "read", "sub_agent", "write", "end", "damaged"})
+KINDS = frozenset({"start", "seen", "child", "message", "read", "sub_agent", "write", "memory_read", "end", "damaged"})
 
 
 class Record(NamedTuple):

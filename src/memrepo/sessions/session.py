@@ -27,7 +27,8 @@ class Session:
 
     `has_started`: its reads are watched from its beginning on. `untrusted_reads` are labels, never content.
     `is_damaged`: something recorded cannot be read, here or in a session it belongs to. `writes` are pairs of ref and
-    hash. A session with a `parent` has no words of the user: whatever it is asked, an agent asks.
+    hash. `first_at_ms` is when its first record was made, `has_read_memory` whether one of its tools read memory. A
+    session with a `parent` has no words of the user: whatever it is asked, an agent asks.
     """
 
     key: str
@@ -44,6 +45,8 @@ class Session:
     children: tuple[str, ...] = ()
     writes: tuple[tuple[str, str], ...] = ()
     is_damaged: bool = False
+    first_at_ms: int = 0
+    has_read_memory: bool = False
 
     @property
     def taint(self) -> Taint:
@@ -96,6 +99,8 @@ def read_session(data: bytes, key: str, *, now_ms: int) -> Session | None:
         children=_once(_iter_texts(records, "child", "key")),
         writes=tuple((one.text("ref") or "", one.text("hash") or "") for one in records if one.kind == "write"),
         is_damaged=is_damaged,
+        first_at_ms=min(one.at_ms for one in records),
+        has_read_memory=any(one.kind == "memory_read" for one in records),
     )
 
 

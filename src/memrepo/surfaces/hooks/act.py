@@ -219,7 +219,15 @@ def _decide_call(message: HookMessage, surroundings: HookSurroundings) -> HookAn
         why = _find_objection(call, message, surroundings, is_readable=False)
         if why is not None and _is_readable(message, surroundings):
             why = None
+            _note_memory_read(message, surroundings)
     return _NOTHING if why is None else HookAnswer(denial=decide.make_denial(why))
+
+
+def _note_memory_read(message: HookMessage, surroundings: HookSurroundings) -> None:
+    """Counts the session among those that read memory, once."""
+    session = _find_session(message, surroundings)
+    if session is not None and not session.has_read_memory:
+        surroundings.ledger.add_memory_read(message.host, message.session_id)
 
 
 def _find_objection(

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections import OrderedDict
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from mcp.server.models import InitializationOptions
 
     from memrepo.app import MemoryRepo
+    from memrepo.sessions import Session
     from memrepo.surfaces.mcp.calls import Answer
     from memrepo.surfaces.mcp.tools import ToolRow
 
@@ -171,6 +172,8 @@ class MemoryServer:
                 continue
             if answer.has_written:
                 self._watcher.poke()
+            if row.is_reader and call.caller is not None and not call.caller.session.has_read_memory:
+                await lane.run(_note_read, call.caller.session)
             return _tell(answer)
         raise InvalidInput("the call asked too many questions")
 
@@ -301,6 +304,12 @@ def _make_tool(row: ToolRow) -> types.Tool:
             open_world_hint=False,
         ),
     )
+
+
+def _note_read(repo: MemoryRepo, session: Session) -> None:
+    """Counts the session among those that read memory; a count that fails costs the count."""
+    with suppress(MemrepoError):
+        repo.sessions.add_memory_read(session.host, session.id)
 
 
 def _tell(answer: Answer) -> types.CallToolResult:
