@@ -111,15 +111,16 @@ class MemoryExchange(MemoryReader):
         from memrepo.importers.formats import get_format
         from memrepo.importers.plan import plan_import
         from memrepo.importers.reading import read_source
-        from memrepo.model import INBOX_FILE
+        from memrepo.model import INBOX_FILE, SWARMS_FOLDER
         from memrepo.planning.draft import Draft
 
         self._require_outside(source, "nothing was imported", hint="to see what it holds: memrepo ls")
         reading = read_source(source, chosen=get_format(format_name) if format_name is not None else None)
         read = _read_nothing if self.is_missing else lambda path: read_file(self.root, path)
+        entries = () if self.is_missing else self.iter_entries()
         return plan_import(
             reading,
-            held=set() if self.is_missing else {located.hash for located in self.iter_entries()},
+            held={one.hash for one in entries if not one.ref.path.startswith(f"{SWARMS_FOLDER}/")},
             inbox=Draft(read).file(INBOX_FILE),
             workspaces=self._find_known_workspace,
             today=self._clock().date(),

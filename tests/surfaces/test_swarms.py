@@ -270,6 +270,21 @@ def test_notes_are_no_part_of_personal_memory(home: Path, program: HereProgram) 
         assert (line.text, line.why) == ("", "notes of a swarm are shown to its members only")
 
 
+def test_a_new_file_in_the_folder_of_swarms_is_never_linked(program: HereProgram) -> None:
+    assert program("remember", "Prefers tabs over spaces").status == 0
+    assert program("move", "repo:me.md#L3", "swarms/mine/notes.md").status == 0
+    assert "swarms" not in (program.root / "MEMORY.md").read_text()
+
+
+def test_what_a_swarm_notes_may_still_be_imported_as_a_fact(home: Path, program: HereProgram) -> None:
+    start(home)
+    assert program("swarm", "note", SLUG, "The linker is slow").status == 0
+    (home / "notes").mkdir()
+    (home / "notes" / "a.md").write_text("- The linker is slow\n")
+    assert program("import", str(home / "notes")).status == 0
+    assert "The linker is slow" in (program.root / "inbox.md").read_text()
+
+
 CLEAN_MAIN = TaskContext(task_id="other", taint=Taint.CLEAN)
 
 

@@ -61,6 +61,7 @@ def test_facts_are_counted_per_ten_tasks_by_whose_word_they_are() -> None:
         commit(("me.md", "-- One"), ("lessons.md", "+- One"), subject="Move: One", origin="cli"),
         commit(("swarms/x/findings.md", "+- One [by: agent]"), origin="swarm"),
         commit(("notes.txt", "+- One"), origin="cli"),
+        commit(("me.md", "-- Two"), ("me.md", "+- One"), subject="Edit: One", origin="cli"),
         commit(("workspaces/a.md", "+- CoWork workspace [by: user; workspace: w]")),
         commit(("me.md", "+## Heading"), ("me.md", "+- [[me]]")),
     ],

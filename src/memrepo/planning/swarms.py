@@ -95,11 +95,6 @@ def make_path(slug: str, name: str) -> RepoPath:
     return RepoPath(f"{SWARMS_FOLDER}/{slug}/{name}")
 
 
-def is_swarm_path(path: str) -> bool:
-    """Whether a path belongs to swarms, whatever the case of its letters."""
-    return path.casefold().startswith(f"{SWARMS_FOLDER}/")
-
-
 def find_slugs(paths: Iterable[RepoPath]) -> tuple[str, ...]:
     """The slugs of the swarms among the paths of a root, in order."""
     parts = (path.split("/") for path in paths)

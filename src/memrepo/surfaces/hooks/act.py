@@ -6,6 +6,7 @@ disk. The memory repo is opened only to build the block and to ask whether a tas
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -224,10 +225,11 @@ def _decide_call(message: HookMessage, surroundings: HookSurroundings) -> HookAn
 
 
 def _note_memory_read(message: HookMessage, surroundings: HookSurroundings) -> None:
-    """Counts the session among those that read memory, once."""
-    session = _find_session(message, surroundings)
-    if session is not None and not session.has_read_memory:
-        surroundings.ledger.add_memory_read(message.host, message.session_id)
+    """Counts the session among those that read memory, once; a count that fails costs the count, never the read."""
+    with suppress(MemrepoError):
+        session = _find_session(message, surroundings)
+        if session is not None and not session.has_read_memory:
+            surroundings.ledger.add_memory_read(message.host, message.session_id)
 
 
 def _find_objection(
