@@ -285,6 +285,18 @@ def test_what_a_swarm_notes_may_still_be_imported_as_a_fact(home: Path, program:
     assert "The linker is slow" in (program.root / "inbox.md").read_text()
 
 
+def test_the_notes_of_another_memory_are_not_imported_with_it(home: Path, program: HereProgram) -> None:
+    other = home / "other"
+    (other / "swarms" / "x").mkdir(parents=True)
+    (other / "MEMORY.md").write_text("# Memory\n")
+    (other / "me.md").write_text("- Sings in a choir\n")
+    (other / "swarms" / "x" / "findings.md").write_text("- The linker is slow [by: agent; kind: finding]\n")
+    assert program("import", str(other)).status == 0
+    inbox = (program.root / "inbox.md").read_text()
+    assert "Sings in a choir" in inbox
+    assert "linker" not in inbox
+
+
 CLEAN_MAIN = TaskContext(task_id="other", taint=Taint.CLEAN)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from memrepo.format.document import WORKSPACE_ENTRY, find_workspace_id
 from memrepo.importers.found import Found, PassedOver, guess_kind, read_date, read_kind
 from memrepo.importers.statements import parse_document
-from memrepo.model import LESSONS_FILE, ME_FILE, Kind
+from memrepo.model import LESSONS_FILE, ME_FILE, SWARMS_FOLDER, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,8 +22,8 @@ _KIND_OF_FILE = {ME_FILE: Kind.PREFERENCE, LESSONS_FILE: Kind.INSIGHT}
 
 
 def is_wanted(name: str) -> bool:
-    """Whether a file of the source is read."""
-    return name.lower().endswith(".md")
+    """Whether a file of the source is read. What its swarms noted for each other is no memory."""
+    return name.lower().endswith(".md") and not name.startswith(f"{SWARMS_FOLDER}/")
 
 
 def parse(file: SourceFile) -> Iterator[Finding]:
