@@ -24,7 +24,20 @@ TEXT_LIMIT_BYTES = 1_000_000
 _SHOWN_FAULTS = 20
 WORKSPACES = "workspaces"
 UNTRUSTED_TOOLS = "untrusted_tools"
+TEAM_REPOS = "team_repos"
+TABLE_LISTS = frozenset({WORKSPACES, TEAM_REPOS})
+"""Settings that are lists of tables."""
+TEAM_REPOS_MOST = 3
 SettingValue = bool | str | list[str] | list[dict[str, Any]] | dict[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class TeamRepo:
+    """A team's memory repo that is read beside the user's own; one without `workspace_ids` in every workspace."""
+
+    name: str
+    path: Path
+    workspace_ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +49,7 @@ class Settings:
     store_url: str | None = None
     untrusted_tools: tuple[str, ...] = ()
     workspaces: tuple[Workspace, ...] = ()
+    team_repos: tuple[TeamRepo, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +102,14 @@ _ROWS = (
         "[]",
         "The project folders that memrepo knows better than by their path. Two have neither one id nor one root.",
         '[{ id = "billing", root = "/home/me/src/billing" }]',
+    ),
+    SettingRow(
+        TEAM_REPOS,
+        "list of tables",
+        "[]",
+        "Memory repos of your teams, read beside your own and never written: up to three, each with a `name`, an "
+        "absolute `path` and, where only some workspaces are to see it, `workspace_ids`.",
+        '[{ name = "core", path = "/home/me/team/core" }]',
     ),
     SettingRow(
         "workspaces.ID.id",
@@ -181,6 +203,8 @@ def get_setting(settings: Settings, key: str) -> SettingValue:
         return list(settings.untrusted_tools)
     if key == WORKSPACES:
         return [_show_workspace(workspace) for workspace in settings.workspaces]
+    if key == TEAM_REPOS:
+        return [make_team_table(team) for team in settings.team_repos]
     workspace_id, field = split_workspace_key(key, [workspace.id for workspace in settings.workspaces])
     for workspace in settings.workspaces:
         if workspace.id == workspace_id:
@@ -209,6 +233,12 @@ def unset_setting(text: str, key: str, *, file: str) -> str:
     from memrepo.settings.editing import unset_setting
 
     return unset_setting(text, key, file=file)
+
+
+def make_team_table(team: TeamRepo) -> dict[str, Any]:
+    """A team repo as `settings.toml` holds it."""
+    limits = {"workspace_ids": list(team.workspace_ids)} if team.workspace_ids else {}
+    return {"name": team.name, "path": str(team.path), **limits}
 
 
 def read_toml(text: str, *, file: str) -> dict[str, Any]:
@@ -273,7 +303,7 @@ def make_settings_error(faults: Sequence[Fault], file: str) -> SettingsError:
 
 def _make_settings(raw: Mapping[str, Any]) -> Settings:
     """Turns a mapping that passed the rules into settings."""
-    unknown = set(raw) - {"enabled", "path", "store_url", UNTRUSTED_TOOLS, WORKSPACES}
+    unknown = set(raw) - {"enabled", "path", "store_url", UNTRUSTED_TOOLS, *TABLE_LISTS}
     if unknown or not isinstance(raw.get("enabled", True), bool):
         raise ValueError("not a mapping that passed")
     return Settings(
@@ -282,6 +312,10 @@ def _make_settings(raw: Mapping[str, Any]) -> Settings:
         store_url=raw.get("store_url"),
         untrusted_tools=_make_texts(raw.get(UNTRUSTED_TOOLS, [])),
         workspaces=tuple(_make_workspace(table) for table in raw.get(WORKSPACES, ())),
+        team_repos=tuple(
+            TeamRepo(table["name"], Path(table["path"]), _make_texts(table.get("workspace_ids", [])))
+            for table in raw.get(TEAM_REPOS, ())
+        ),
     )
 
 

@@ -16,12 +16,15 @@ from typing import TYPE_CHECKING, Any, cast
 import tomlkit
 from tomlkit.items import AoT
 
-from memrepo.errors import SettingsError
+from memrepo.errors import NotFound, SettingsError
 from memrepo.settings import (
+    TABLE_LISTS,
+    TEAM_REPOS,
     UNTRUSTED_TOOLS,
     WORKSPACES,
     describe_settings,
     make_settings_error,
+    make_team_table,
     make_unknown_key,
     read_toml,
     split_workspace_key,
@@ -32,6 +35,7 @@ from memrepo.settings.schema import MISSING, find_faults, name_table
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, MutableMapping
 
+    from memrepo.settings import TeamRepo
     from memrepo.settings.schema import Fault
 
 _BYTE_ORDER_MARK = "\ufeff"
@@ -72,6 +76,38 @@ def unset_setting(text: str, key: str, *, file: str) -> str:
     document = tomlkit.parse(edit.text)
     _remove(cast("MutableMapping[str, Any]", document), key, ids)
     return _proven(edit.restore(tomlkit.dumps(document)), expected=after, before=(raw, text), key=key, file=file)
+
+
+def add_team_repo(text: str, team: TeamRepo, *, file: str) -> str:
+    """The text with one more team repo at its end. Errors: as `set_setting`."""
+    raw = read_toml(text, file=file)
+    tables = raw.get(TEAM_REPOS, [])
+    if not isinstance(tables, list):
+        raise make_settings_error([fault for fault in find_faults(raw, text) if fault[0] == TEAM_REPOS], file)
+    table = make_team_table(team)
+    edit = _Text(text)
+    edited = _append_table(edit.text, TEAM_REPOS, table)
+    expected = {**raw, TEAM_REPOS: [*tables, table]}
+    return _proven(edit.restore(edited), expected=expected, before=(raw, text), key=TEAM_REPOS, file=file)
+
+
+def remove_team_repo(text: str, name: str, *, file: str) -> str:
+    """The text without one team repo. Errors: NotFound; as `set_setting`."""
+    raw = read_toml(text, file=file)
+    tables = raw.get(TEAM_REPOS)
+    found = tables if isinstance(tables, list) else []
+    names = [one.get("name") if isinstance(one, dict) else None for one in found]
+    if name not in names:
+        raise NotFound(f"there is no team repo {name!r}", hint="memrepo team list", what="team repo", name=name)
+    edit = _Text(text)
+    document = tomlkit.parse(edit.text)
+    after = _copy(raw)
+    for mapping in (after, cast("dict[str, Any]", document)):
+        del mapping[TEAM_REPOS][names.index(name)]
+        if not mapping[TEAM_REPOS]:
+            del mapping[TEAM_REPOS]
+    # No key is named: old faults of the rest of the list do not keep this one from being taken out.
+    return _proven(edit.restore(tomlkit.dumps(document)), expected=after, before=(raw, text), key="", file=file)
 
 
 class _Text:
@@ -115,7 +151,7 @@ def _read_value(key: str, value: object, ids: list[str], file: str) -> object:
         return _YES_NO.get(value.strip().casefold(), value)
     if key == UNTRUSTED_TOOLS and not value.lstrip().startswith("["):
         return [value]
-    if key in {WORKSPACES, UNTRUSTED_TOOLS}:
+    if key in {UNTRUSTED_TOOLS, *TABLE_LISTS}:
         read = read_toml(f"{key} = {value}", file=file)
         if len(read) > 1:
             raise make_settings_error([(key, None, "more than one value was given")], file)
@@ -172,7 +208,7 @@ def _copy(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 def _set_at_top(text: str, key: str, value: object, expected: Mapping[str, Any]) -> str:
     document = tomlkit.parse(text)
-    if key not in document and key != WORKSPACES and isinstance(value, str | bool | list):
+    if key not in document and key not in TABLE_LISTS and isinstance(value, str | bool | list):
         # The editor library would put a new key behind the comment that belongs to the first table.
         added = _insert_line(text, f"{key} = {tomlkit.item(value).as_string()}\n", document)
         with suppress(tomllib.TOMLDecodeError):
@@ -185,7 +221,7 @@ def _set_at_top(text: str, key: str, value: object, expected: Mapping[str, Any])
 def _insert_line(text: str, line: str, keys: Iterable[str]) -> str:
     """Puts a line below the last key above all tables; without one, below the comment on the whole file, or first."""
     known = index_lines(text)
-    last = max((find_line(known, (key,)) or 0 for key in keys if key != WORKSPACES), default=0)
+    last = max((find_line(known, (key,)) or 0 for key in keys if key not in TABLE_LISTS), default=0)
     if last:
         lines = text.split("\n")
         return "\n".join([*lines[:last], line.rstrip("\n"), *(lines[last:] or [""])])
@@ -202,7 +238,13 @@ def _set_in_workspace(text: str, key: str, value: object, ids: list[str]) -> str
     if workspace_id in ids:
         cast("Any", tables)[ids.index(workspace_id)][field] = value
         return tomlkit.dumps(document)
-    added = {"id": workspace_id, str(field): value}
+    return _append_table(text, WORKSPACES, {"id": workspace_id, str(field): value})
+
+
+def _append_table(text: str, key: str, added: Mapping[str, Any]) -> str:
+    """Puts a table at the end of a list of tables."""
+    document = tomlkit.parse(text)
+    tables = document.get(key)
     if tables is not None and not isinstance(tables, AoT):
         inline = tomlkit.inline_table()
         inline.update(added)
@@ -210,7 +252,7 @@ def _set_in_workspace(text: str, key: str, value: object, ids: list[str]) -> str
         return tomlkit.dumps(document)
     body = "".join(f"{name} = {tomlkit.item(one).as_string()}\n" for name, one in added.items())
     above = text.rstrip("\n") + "\n\n" if text.strip() else ""
-    return f"{above}[[{WORKSPACES}]]\n{body}"
+    return f"{above}[[{key}]]\n{body}"
 
 
 def _refuse_change(faults: Iterable[Fault], key: str, ids: list[str], file: str) -> SettingsError:

@@ -7,12 +7,13 @@ mapping have the right type. No value is repeated in a fault: one may be a passw
 from __future__ import annotations
 
 import re
+from itertools import combinations
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
-from memrepo.settings import WORKSPACES, describe_settings
+from memrepo.settings import TEAM_REPOS, TEAM_REPOS_MOST, WORKSPACES, describe_settings
 from memrepo.settings.lines import Steps, find_line, find_similar, index_lines
 
 if TYPE_CHECKING:
@@ -28,6 +29,13 @@ STORE_PREFIX = "sqlite:///"
 _ID_LIMIT_CHARS = 64
 _ESCAPED = re.compile("%(?:3B|5B|5D)", re.IGNORECASE)
 _NAME_LIMIT_CHARS = 120
+_TEAM_NAME = re.compile(r"\w(?:[\w .-]*\w)?")  # as in a ref, `team:<name>:<path>#L<n>`
+_TEAM_NAME_LIMIT_CHARS = 60
+_TEAM_FIELDS = {
+    "name": 'text, for example "core"',
+    "path": 'text, for example "/home/me/team/core"',
+    "workspace_ids": 'list of text, for example ["billing"]',
+}
 
 
 def check_folder(value: str) -> str:
@@ -84,6 +92,16 @@ def check_workspace_name(value: str) -> str:
     return value
 
 
+def check_team_name(value: str) -> str:
+    """What a team may be called: it stands in refs and in prompts. Errors: ValueError."""
+    if not _TEAM_NAME.fullmatch(value) or not value.isprintable() or len(value) > _TEAM_NAME_LIMIT_CHARS:
+        raise ValueError(
+            f"must be 1 to {_TEAM_NAME_LIMIT_CHARS} letters, digits, '_', '-', '.' and inner spaces, "
+            "a letter or digit at both ends"
+        )
+    return value
+
+
 Folder = Annotated[str, AfterValidator(check_folder)]
 
 
@@ -99,6 +117,16 @@ class WorkspaceTable(BaseModel):
     privacy: Literal["normal", "strict", "disabled"] = "normal"
 
 
+class TeamTable(BaseModel):
+    """One table of `team_repos`."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    name: Annotated[str, AfterValidator(check_team_name)]
+    path: Folder
+    workspace_ids: list[Annotated[str, AfterValidator(check_workspace_id)]] = []
+
+
 class SettingsTable(BaseModel):
     """The whole file."""
 
@@ -109,13 +137,14 @@ class SettingsTable(BaseModel):
     store_url: Annotated[str, AfterValidator(check_store_url)] | None = None
     untrusted_tools: list[Annotated[str, AfterValidator(check_tool_pattern)]] = []
     workspaces: list[WorkspaceTable] = []
+    team_repos: list[TeamTable] = []
 
 
 def find_faults(raw: Mapping[str, Any], text: str = "") -> tuple[Fault, ...]:
     """All faults of a mapping, in the order of the text it was read from."""
     found = [*_iter_schema_faults(raw), *_iter_cross_faults(raw)]
     lines = index_lines(text) if found else {}
-    faults = [(_show(steps, raw), find_line(lines, steps), why) for steps, why in found]
+    faults = [(_show(steps, raw), find_line(lines, steps), _name_field(steps, raw, why)) for steps, why in found]
     return tuple(sorted(dict.fromkeys(faults), key=lambda fault: fault[1] or 0))
 
 
@@ -140,9 +169,13 @@ def _explain(kind: str, message: str, steps: Steps) -> str:
     if kind == "missing":
         return MISSING
     if kind == "extra_forbidden":
-        model = WorkspaceTable if len(steps) > 1 else SettingsTable
+        tables: dict[str | int, type[BaseModel]] = {WORKSPACES: WorkspaceTable, TEAM_REPOS: TeamTable}
+        model = tables[steps[0]] if len(steps) > 1 else SettingsTable
         similar = find_similar(str(steps[-1]), model.model_fields)
         return "is no setting" + (f"; did you mean {similar}?" if similar else f": {', '.join(model.model_fields)}")
+    if steps[0] == TEAM_REPOS and len(steps) > 1:
+        field = str(steps[2]) if len(steps) > 2 else ""
+        return f"must be {_TEAM_FIELDS.get(field, 'a table with name and path')}"
     wanted = _find_row(steps)
     if wanted is None:  # a table of the list itself
         return 'must be a table, for example [[workspaces]] with id = "billing" below it'
@@ -169,11 +202,51 @@ def _iter_cross_faults(raw: Mapping[str, Any]) -> Iterator[tuple[Steps, str]]:
             if (field, same) in seen:
                 yield (WORKSPACES, number, field), f"is that of workspace {seen[field, same] + 1} in the list already"
             seen.setdefault((field, same), number)
+    yield from _iter_team_faults(raw)
     root, url = raw.get("path"), raw.get("store_url")
     if isinstance(root, str) and isinstance(url, str) and PurePath(root).is_absolute():
         is_inside = PurePath(url.removeprefix(STORE_PREFIX)).is_relative_to(root)
         if is_inside:
             yield ("store_url",), "must be outside the memory folder (path): a store there would block every write"
+
+
+def _iter_team_faults(raw: Mapping[str, Any]) -> Iterator[tuple[Steps, str]]:
+    tables = raw.get(TEAM_REPOS)
+    teams = [table if isinstance(table, dict) else {} for table in tables] if isinstance(tables, list) else []
+    if len(teams) > TEAM_REPOS_MOST:
+        yield (TEAM_REPOS,), f"holds {len(teams)} team repos; at most {TEAM_REPOS_MOST} are read"
+    root = raw.get("path")
+    for number, table in enumerate(teams):
+        if _overlap(table.get("path"), root):
+            yield (TEAM_REPOS, number, "path"), "overlaps the memory folder (path)"
+    for (first, one), (second, other) in combinations(enumerate(teams), 2):
+        name, same = one.get("name"), other.get("name")
+        if isinstance(name, str) and isinstance(same, str) and name.casefold() == same.casefold():
+            yield (TEAM_REPOS, second, "name"), "is that of another team repo in the list"
+        if _overlap(one.get("path"), other.get("path")):
+            yield (TEAM_REPOS, second, "path"), f"overlaps that of {_name_team(one, first)}"
+
+
+def _overlap(one: object, other: object) -> bool:
+    """Whether one of two paths is the other, or in it, as they are spelled; the disk is asked later."""
+    if not isinstance(one, str) or not isinstance(other, str):
+        return False
+    first, second = PurePath(one), PurePath(other)
+    are_absolute = first.is_absolute() and second.is_absolute()
+    return are_absolute and (first.is_relative_to(second) or second.is_relative_to(first))
+
+
+def _name_field(steps: Steps, raw: Mapping[str, Any], why: str) -> str:
+    """What is wrong, with the team repo and its field: they have no keys of their own."""
+    if steps[0] != TEAM_REPOS or len(steps) == 1:
+        return why
+    return " ".join([_name_team(raw[TEAM_REPOS][steps[1]], int(steps[1])) + ":", *map(str, steps[2:3]), why])
+
+
+def _name_team(table: object, at: int) -> str:
+    """What a team repo is called in a fault: its name, if it has one that can be shown, else its number from 1."""
+    name = table.get("name") if isinstance(table, dict) else None
+    return name if isinstance(name, str) and name.isprintable() and 0 < len(name) <= 80 else f"team repo {at + 1}"
 
 
 def _show(steps: Steps, raw: Mapping[str, Any]) -> str:
