@@ -22,6 +22,7 @@ from memrepo.files.atomic import read_file, read_internal
 from memrepo.format.document import Document, find_workspace_id
 from memrepo.model import FILE_LIMIT_BYTES, MEMORY_FILE, WORKSPACES_FOLDER, RepoPath
 from memrepo.policy.block import BlockFile, render_block
+from memrepo.settings import TEAM_REPOS_MOST
 from memrepo.workspaces import find_workspace_file
 
 if TYPE_CHECKING:
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 MEMORY_BUDGET_TOKENS = 500
 WORKSPACE_BUDGET_TOKENS = 300
 TEAM_BUDGET_TOKENS = 300
-TEAM_LIMIT = 3
 
 _SETTLED_AFTER_NS = 2_000_000_000  # longer than the tick of any file system (FAT: two seconds)
 _CACHE_LIMIT = 64
@@ -98,7 +98,7 @@ class ContextBuilder:
         warning. Changes: nothing.
         """
         warnings: list[tuple[str, str]] = []
-        sources = self._find_sources(workspace_id, teams[:TEAM_LIMIT], warnings)
+        sources = self._find_sources(workspace_id, teams[:TEAM_REPOS_MOST], warnings)
         seen = [self._look(source.root, source.path) for source in sources]
         excluded = frozenset(exclude_hashes)
         key = (tuple(sources), excluded, tuple(file.digest for file in seen), tuple(warnings))

@@ -59,6 +59,10 @@ class GrepAnswer:
     warnings: tuple[tuple[str, str], ...] = ()
     is_complete: bool = True
 
+    def joined(self, more: GrepAnswer) -> GrepAnswer:
+        """This answer and what was found elsewhere."""
+        return GrepAnswer(self.lines + more.lines, self.warnings + more.warnings, self.is_complete and more.is_complete)
+
 
 @dataclass(frozen=True, slots=True)
 class ShownFile:
@@ -68,6 +72,7 @@ class ShownFile:
     text: str
     entries: tuple[ShownLine, ...]
     unreviewed: bool = False
+    team: str | None = None
 
 
 def read_lines(roots: Mapping[str | None, Path], refs: Iterable[Ref]) -> tuple[ShownLine, ...]:
@@ -103,15 +108,15 @@ def read_section(roots: Mapping[str | None, Path], ref: Ref) -> ShownLine:
     return _show(ref, entry, around=show_section(doc, ref.line))
 
 
-def read_shown_file(root: Path, path: RepoPath) -> ShownFile:
+def read_shown_file(root: Path, path: RepoPath, *, team: str | None = None) -> ShownFile:
     """Returns a whole file, its line numbers kept. Errors: NotFound, and those of reading the file."""
     data = read_file(root, path).data
     if data is None:
         raise NotFound(f"there is no file {path}", hint="see the files: memrepo ls", what="file", name=str(path))
     doc = Document.parse(data)
     text = redact_across("\n".join(show_line(doc, number) for number in range(1, len(doc.lines) + 1)))
-    entries = tuple(_show(Ref(path, entry.line), entry) for entry in doc.entries)
-    return ShownFile(path, text.rstrip("\n"), entries, unreviewed=path == INBOX_FILE)
+    entries = tuple(_show(Ref(path, entry.line, team), entry) for entry in doc.entries)
+    return ShownFile(path, text.rstrip("\n"), entries, unreviewed=path == INBOX_FILE, team=team)
 
 
 def grep(
@@ -129,7 +134,7 @@ def grep(
         try:
             data = read_file(root, path).data
         except MemrepoError as error:
-            warnings.append((str(path), error.message))
+            warnings.append((str(path) if team is None else f"team:{team}:{path}", error.message))
             continue
         for line in _grep_file(Document.parse(data or b""), path, matches, team):
             if len(found) == limit:

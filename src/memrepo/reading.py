@@ -28,8 +28,10 @@ class LocatedEntry:
     hash: ContentHash
 
 
-def iter_entries(root: Path, paths: Iterable[RepoPath] | None = None) -> Iterator[LocatedEntry]:
-    """Streams the entries of these files, or of all; a file that is absent has none.
+def iter_entries(
+    root: Path, paths: Iterable[RepoPath] | None = None, *, team: str | None = None
+) -> Iterator[LocatedEntry]:
+    """Streams the entries of these files, or of all; a file that is absent has none. `team` names the root's team.
 
     Errors: PathRefused, TooLarge, DiskFault. Changes: nothing.
     """
@@ -38,4 +40,4 @@ def iter_entries(root: Path, paths: Iterable[RepoPath] | None = None) -> Iterato
         if data is None:
             continue
         for entry in Document.parse(data).entries:
-            yield LocatedEntry(Ref(path, entry.line), entry, content_hash(entry.text))
+            yield LocatedEntry(Ref(path, entry.line, team), entry, content_hash(entry.text))

@@ -58,7 +58,7 @@ LANE_WEIGHTS = {Lane.REPO: 1.0, Lane.TEAM: 0.8, Lane.MEMORY: 1.0, Lane.ARCHIVE: 
 
 DEFAULT_SCOPES = (Lane.MEMORY,)
 _LANES_OF_SCOPE = {
-    Lane.REPO: (Lane.REPO,),
+    Lane.REPO: (Lane.REPO, Lane.TEAM),
     Lane.TEAM: (Lane.TEAM,),
     Lane.MEMORY: (Lane.REPO, Lane.TEAM, Lane.MEMORY),
     Lane.ARCHIVE: (Lane.ARCHIVE,),

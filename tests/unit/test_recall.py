@@ -239,7 +239,7 @@ def test_scopes_choose_the_lanes(tmp_path: Path) -> None:
     (tmp_path / "team" / ".git").mkdir()  # a repo of its own, as a clone is
     assert refs(ask("needle", *lanes)) == ["repo:me.md#L1", "memory:7", "team:ops:MEMORY.md#L1"]
     assert refs(ask("needle", *lanes, scopes=["archive"])) == ["archive:9"]
-    assert refs(ask("needle", *lanes, scopes=["repo"])) == ["repo:me.md#L1"]
+    assert refs(ask("needle", *lanes, scopes=["repo"])) == ["repo:me.md#L1", "team:ops:MEMORY.md#L1"]
     assert refs(ask("needle", *lanes, scopes=["memory", "archive"]))[-1] == "archive:9"
     assert ask("needle", *lanes, scopes=["team"]).hits[0].team == "ops"
 

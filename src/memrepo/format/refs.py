@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from memrepo.errors import InvalidInput
+from memrepo.errors import InvalidInput, Refused
 from memrepo.model import Ref, RepoPath, Shelf, StoredRef
 
 _LANE = re.compile(r"(?:repo|team:(?P<team>[^:]*)):(?P<rest>.*)", re.DOTALL)
@@ -36,6 +36,27 @@ def parse_ref(text: str) -> Ref:
     if _CONTROL.search(path) or "\\" in path or not _is_relative(path):
         raise _invalid("its path must be relative to the memory root, with `/` between parts and no `.` or `..`")
     return Ref(RepoPath(path), int(place["line"]), team)
+
+
+def require_own(ref: Ref) -> Ref:
+    """Returns a ref to the personal repo. Errors: Refused for a team's entry, which is read only."""
+    if ref.team is not None:
+        raise Refused(
+            f"{ref} belongs to a team; memrepo reads team memory and never writes it",
+            hint="change it in the team's own repository",
+            rule="team-read-only",
+            action="write",
+            target=str(ref),
+        )
+    return ref
+
+
+def split_team(name: str) -> tuple[str | None, str]:
+    """Splits `team:<name>:<path>`, as a block or a list names a team's file; (None, the text) for any other."""
+    lane = _LANE.fullmatch(name.strip())
+    if lane is None or lane["team"] is None or not _TEAM.fullmatch(lane["team"]):
+        return None, name
+    return lane["team"], lane["rest"]
 
 
 def is_stored_ref(text: str) -> bool:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from memrepo.errors import NotFound, StaleRef, TooLarge
 from memrepo.format.document import find_entry
 from memrepo.format.entries import content_hash, subject_key
+from memrepo.format.refs import require_own
 from memrepo.model import (
     INBOX_FILE,
     LESSONS_FILE,
@@ -152,9 +153,10 @@ class Draft:
     def get(self, ref: Ref, expect_hash: ContentHash | None) -> tuple[FileDraft, Entry]:
         """The entry that a ref means: its line if that still carries the hash, else the only entry that does.
 
-        Errors: NotFound without a hash to go by, StaleRef when the text is gone or stands there twice.
+        Errors: NotFound without a hash to go by, StaleRef when the text is gone or stands there twice, Refused for a
+        team's entry.
         """
-        draft = self.file(ref.path)
+        draft = self.file(require_own(ref).path)
         entry = find_entry(draft.document, ref.line)
         if expect_hash is None:
             if entry is None or draft.is_new:

@@ -65,6 +65,7 @@ class GuardedRoot:
     path: PurePath
     is_readable: bool
     name: str = "the memory folder"
+    is_team: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,10 @@ def _decide_one(place: Place, operation: Operation, root: GuardedRoot) -> Access
             return _deny(AccessReason.PROTECTED_PATH, f"{root.name} is in that folder")
         return None
     if operation not in READING:
-        return _deny(AccessReason.PROTECTED_PATH, f"only memrepo itself changes {root.name}: remember, forget, edit")
+        why = f"only memrepo itself changes {root.name}: remember, forget, edit"
+        if root.is_team:
+            why = f"{root.name} is only read here, so nothing changes it"
+        return _deny(AccessReason.PROTECTED_PATH, why)
     if any(part.casefold() == ".git" for form in inside for part in form.relative_to(root.path).parts):
         return _deny(AccessReason.PROTECTED_PATH, f"the git folder of {root.name} is closed, for reading too")
     if place.real is None:

@@ -39,6 +39,10 @@ class TeamRepo:
     path: Path
     workspace_ids: tuple[str, ...] = ()
 
+    def serves(self, workspace_id: str | None) -> bool:
+        """Whether it belongs into a task of this workspace."""
+        return not self.workspace_ids or workspace_id in self.workspace_ids
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memrepo.errors import InvalidInput, NotFound, Refused
+from memrepo.errors import InvalidInput, NotFound
 from memrepo.format.entries import content_hash
-from memrepo.format.refs import parse_ref
+from memrepo.format.refs import parse_ref, require_own
 from memrepo.surfaces.cli.options import quote
 
 if TYPE_CHECKING:
@@ -27,17 +27,7 @@ def is_ref(argument: str) -> bool:
 
 def parse_own_ref(argument: str) -> Ref:
     """Reads a ref to the personal repo. Errors: InvalidInput; Refused for a team's entry, which is read only."""
-    ref = parse_ref(argument)
-    if ref.team is not None:
-        raise Refused(
-            f"{ref} belongs to a team; memrepo reads team memory and never writes it",
-            hint="change it in the team's own repository",
-            rule="team-read-only",
-            actor="user",
-            action="write",
-            target=str(ref),
-        )
-    return ref
+    return require_own(parse_ref(argument))
 
 
 def parse_file(repo: MemoryRepo, argument: str) -> RepoPath:
