@@ -351,6 +351,7 @@ class MemoryRepo(MemoryExchange):
             store_file=self.store.file,
             finds_git=self.has_git_program,
             now=self._clock(),
+            teams=tuple((state.repo.name, state.why) for state in self.look_at_teams()),
         )
 
     # Sessions of agents

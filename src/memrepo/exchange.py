@@ -261,8 +261,11 @@ def check_root(
     home: Path,
     workspaces: Sequence[Workspace],
     is_memory_repo: Callable[[Path], bool] | None = None,
+    others: Sequence[Path] = (),
 ) -> Path:
     """Returns the folder when it may hold a memory repo; git is asked unless `is_memory_repo` answers for it.
+
+    `others` are roots in use that it must not overlap.
 
     Errors: PathRefused naming the rule.
     """
@@ -279,6 +282,7 @@ def check_root(
         data=locations.data,
         workspaces=workspaces,
         is_memory_repo=is_memory_repo,
+        others=others,
     )
 
 

@@ -77,7 +77,9 @@ class HealthRow:
 
 @dataclass(frozen=True, slots=True)
 class Patient:
-    """What the doctor looks at. `store_file` is None when the store is a server's; `finds_git` looks for a program."""
+    """What the doctor looks at. `store_file` is None when the store is a server's; `finds_git` looks for a program;
+    `teams` are the team repos, each `(name, what is wrong)`.
+    """
 
     root: Path
     writer: Writer
@@ -86,6 +88,7 @@ class Patient:
     store_file: Path | None
     finds_git: bool
     now: dt.datetime
+    teams: tuple[tuple[str, str], ...] = ()
 
 
 def check_health(patient: Patient) -> tuple[HealthRow, ...]:
@@ -106,6 +109,7 @@ def check_health(patient: Patient) -> tuple[HealthRow, ...]:
         _check_inbox,
         _check_pending,
         _check_store,
+        _check_team_memory,
     )
     return tuple(_guard(check, patient) for check in checks)
 
@@ -313,6 +317,17 @@ def _check_store(patient: Patient) -> HealthRow:
     except StoreFault as error:
         return HealthRow("Private store", Status.FAIL, error.message, error.hint)
     return HealthRow("Private store", Status.PASS, str(place) if place else "reachable")
+
+
+def _check_team_memory(patient: Patient) -> HealthRow:
+    if not patient.teams:
+        return HealthRow("Team memory", Status.SKIP, "no team repos (memrepo team add FOLDER)")
+    bad = [f"{name}: {why}" for name, why in patient.teams if why]
+    if not bad:
+        return HealthRow("Team memory", Status.PASS, f"read: {', '.join(name for name, _ in patient.teams)}")
+    return HealthRow(
+        "Team memory", Status.WARN, f"not read: {_some(bad)}", "memrepo team list; memrepo team remove NAME"
+    )
 
 
 def _some(rows: list[str]) -> str:

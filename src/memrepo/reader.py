@@ -80,6 +80,15 @@ class MemoryReader:
 
         return TeamRules(self.root, self._home, self.locations, self.settings.workspaces)
 
+    def look_at_teams(self) -> tuple[TeamState, ...]:
+        """The team repos with what is wrong with one, in git's opinion too. Changes: nothing."""
+        if not self.settings.team_repos:
+            return ()
+        from memrepo.git.gate import is_repository
+        from memrepo.team import Teams
+
+        return Teams(self.settings.team_repos, self.team_rules, is_repository=is_repository).look()
+
     def _find_visible_teams(self, task: TaskContext) -> tuple[TeamState, ...]:
         return self.teams.find_visible(task) if self.settings.team_repos else ()
 
@@ -159,16 +168,12 @@ class MemoryReader:
         Errors: LockBusy while another process writes the index: the files have forgotten, the index has not.
         """
         from memrepo.errors import Busy, LockBusy
-        from memrepo.index.cache_folder import index_folder
 
         if self._repo_lane is not None:
             self._repo_lane.close()
             self._repo_lane = None
-        if not index_folder(self.locations.cache, self.root).exists():
-            return
         try:
-            with self.open_index() as index:
-                index.purge()
+            purge_cached(self.root, self.locations.cache)
         except Busy as error:
             raise LockBusy(
                 "the entry is forgotten, but another process writes the search index, which still holds it",
@@ -389,3 +394,13 @@ class MemoryReader:
         from memrepo.attribution import record_read
 
         record_read(self.store, task, lane=lane, amount=amount)
+
+
+def purge_cached(root: Path, cache: Path) -> None:
+    """Removes what the cache holds of a root's texts, if anything. Errors: Busy while another process writes it."""
+    from memrepo.index.cache_folder import index_folder
+    from memrepo.recall import open_index
+
+    if index_folder(cache, root).exists():
+        with open_index(root, cache) as index:
+            index.purge()

@@ -99,11 +99,19 @@ def list_team_files(repo: TeamRepo) -> tuple[RepoPath, ...]:
 class Teams:
     """The team repos of one profile. One object serves one thread."""
 
-    __slots__ = ("_faults", "_repos", "_rules")
+    __slots__ = ("_faults", "_is_repository", "_repos", "_rules")
 
-    def __init__(self, repos: Sequence[TeamRepo], rules: TeamRules) -> None:
+    def __init__(
+        self,
+        repos: Sequence[TeamRepo],
+        rules: TeamRules,
+        *,
+        is_repository: Callable[[Path], bool] = lambda _: True,
+    ) -> None:
+        """Without `is_repository` git's opinion is not asked: reading files needs no fit repository."""
         self._repos = tuple(repos)
         self._rules = rules
+        self._is_repository = is_repository
         self._faults: dict[str, tuple[object, TeamState]] = {}
 
     def look(self) -> tuple[TeamState, ...]:
@@ -137,24 +145,14 @@ class Teams:
         known = self._faults.get(repo.name)
         if known is not None and known[0] == stamp:
             return known[1]
-        state = find_state(repo, self._rules, others=[other.path for other in before])
+        state = TeamState(repo)
+        try:
+            others = [other.path for other in before]
+            check_team_root(repo.path, self._rules, others=others, is_repository=self._is_repository)
+        except PathRefused as error:
+            state = TeamState(repo, error.message, error.hint)
         self._faults[repo.name] = (stamp, state)
         return state
-
-
-def find_state(
-    repo: TeamRepo,
-    rules: TeamRules,
-    *,
-    others: Sequence[Path] = (),
-    is_repository: Callable[[Path], bool] = lambda _: True,
-) -> TeamState:
-    """Whether a team repo may be read. Without `is_repository` git is not asked: reading files needs no fit repo."""
-    try:
-        check_team_root(repo.path, rules, others=others, is_repository=is_repository)
-    except PathRefused as error:
-        return TeamState(repo, error.message, error.hint)
-    return TeamState(repo)
 
 
 def _find_stamp(folder: Path) -> tuple[object, ...]:

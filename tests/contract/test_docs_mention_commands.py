@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import click
 import pytest
 from tests.kit.cowork import make_cowork, make_row
+from tests.kit.teams import make_team
 
 from memrepo.app import MemoryRepo
 from memrepo.locations import find_locations
@@ -110,6 +111,8 @@ def test_every_example_of_the_page_runs(
     (tmp_path / "notes" / "me.md").write_text("- Plays the viola\n", "utf-8")
     (tmp_path / "projects" / "billing" / "CLAUDE.md").write_text("- Run the tests with nox\n", "utf-8")
     (tmp_path / "mem0.json").write_text('[{"memory": "Dreams of the sea"}]', "utf-8")
+    make_team(tmp_path / "team" / "core")
+    make_team(tmp_path / "team" / "ops")
     (tmp_path / "measured").mkdir()
     fact = {"conv": "c", "fact": "Ann plays the cello", "date": "8 May, 2023", "dia_ids": ["D1:1"]}
     question = {"conv": "c", "question": "What does Ann play?", "covered": ["D1:1"]}

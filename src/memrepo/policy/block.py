@@ -53,7 +53,8 @@ class BlockFile(NamedTuple):
     def heading(self) -> str:
         """The block's own heading of the file."""
         if self.team is not None:
-            return f"Team memory {show_text(self.team)[:_NAME_LIMIT_CHARS]} ({TEAM_HEADER})"
+            name = show_text(self.team)[:_NAME_LIMIT_CHARS]
+            return f"Team memory {name} ({TEAM_HEADER}; its files are team:{name}:…)"
         return escape_tags(f"This workspace: {self.path}" if self.is_workspace else self.path)
 
     @property

@@ -39,6 +39,7 @@ LISTING = {
     "inbox": frozenset({"keep", "pin", "discard"}),
     "approvals": frozenset({"grant", "deny"}),
     "settings": frozenset({"set", "unset"}),
+    "team": frozenset({"add", "remove"}),
 }
 """Groups that list by themselves, and which of their commands decide."""
 

@@ -264,6 +264,8 @@ def _refuse_change(faults: Iterable[Fault], key: str, ids: list[str], file: str)
     hint = f"give another value, for example: memrepo settings set {shlex.quote(key)} {example}"
     if field == "id" and any(why == MISSING for _, _, why in found):
         hint = f"take the whole workspace out: memrepo settings unset {shlex.quote(f'{WORKSPACES}.{workspace_id}')}"
+    if key == TEAM_REPOS:
+        hint = "see those that are read: memrepo team list"
     lines = [f"  {name}: {why}" for name, _, why in found]
     return SettingsError("\n".join([f"{file} is unchanged:", *lines]), hint=hint, file=file, faults=found)
 

@@ -28,7 +28,7 @@ from memrepo.model import Reason, WriteAction, WriteStatus
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from memrepo.model import WriteResult
+    from memrepo.model import Author, WriteResult
 
 EXIT_OK = 0
 EXIT_USAGE = 2
@@ -147,6 +147,16 @@ def get_exit_status(results: Iterable[WriteResult]) -> int:
     """Returns 3 when at least one fact was turned away, else 0: kept facts and known facts are no failure."""
     skipped = any(result.status is WriteStatus.SKIPPED for result in results)
     return EXIT_REFUSED if skipped else EXIT_OK
+
+
+def name_author(by: Author, team: str | None) -> str:
+    """Whose word an entry is, as results say it. A team's line does not speak for the user, whatever stands in it."""
+    return str(by) if team is None else "team"
+
+
+def name_file(path: str, team: str | None) -> str:
+    """The file of an entry, as tools and commands take it back."""
+    return path if team is None else f"team:{team}:{path}"
 
 
 # Control characters, direction marks, separators that some programs take for line ends, tag characters and bytes that

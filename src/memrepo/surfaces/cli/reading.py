@@ -9,6 +9,7 @@ import click
 
 from memrepo.surfaces.cli.options import USER, decode_words
 from memrepo.surfaces.cli.table import MemrepoCommand
+from memrepo.surfaces.present import name_author
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -59,13 +60,14 @@ def read(invocation: Invocation, ref: str) -> None:
     \b
     memrepo read repo:me.md#L4
     """
-    from memrepo.surfaces.cli.selection import parse_own_ref
+    from memrepo.format.refs import parse_ref
 
-    place = parse_own_ref(ref)
+    place = parse_ref(ref)
     line = invocation.open(read_only=True, create=False).read_section(place, USER)
     tag = "\tunreviewed" if line.unreviewed else ""
     document = {**_describe(line), "around": line.around}
-    invocation.output.emit(document, [f"{line.ref}\t{line.by}{tag}", line.around])
+    author = "" if line.by is None else name_author(line.by, line.ref.team)
+    invocation.output.emit(document, [f"{line.ref}\t{author}{tag}", line.around])
 
 
 @click.command(cls=MemrepoCommand, short_help="Look for words or a pattern, line by line.")
@@ -81,9 +83,13 @@ def read(invocation: Invocation, ref: str) -> None:
     show_default=True,
     help="At most N lines.",
 )
+@click.option("--team", metavar="NAME", help="Look in the files of this team repo alone.")
 @click.pass_obj
-def grep(invocation: Invocation, pattern: str, *, is_regex: bool, ignores_case: bool, limit: int) -> None:
-    """Look for PATTERN in every line of every file. It finds what agents would be shown: no secret, no metadata.
+def grep(
+    invocation: Invocation, pattern: str, *, is_regex: bool, ignores_case: bool, limit: int, team: str | None
+) -> None:
+    """Look for PATTERN in every line of every file, those of team repos too. It finds what agents would be shown: no
+    secret, no metadata.
 
     A regular expression has no back references and no look-around, so that no pattern takes forever.
 
@@ -92,7 +98,7 @@ def grep(invocation: Invocation, pattern: str, *, is_regex: bool, ignores_case: 
     memrepo grep -iE "deploys? .*(tuesday|friday)"
     """
     repo = invocation.open(read_only=True, create=False)
-    answer = repo.grep(pattern, USER, is_regex=is_regex, ignores_case=ignores_case, limit=limit)
+    answer = repo.grep(pattern, USER, is_regex=is_regex, ignores_case=ignores_case, limit=limit, team=team)
     document: dict[str, object] = {
         "lines": [_describe(line) for line in answer.lines],
         "complete": answer.is_complete,
@@ -111,14 +117,17 @@ def _describe(line: ShownLine) -> dict[str, object]:
         "path": str(line.ref.path),
         "line": line.ref.line,
         "hash": line.hash,
-        "by": None if line.by is None else str(line.by),
+        "by": None if line.by is None else name_author(line.by, line.ref.team),
         "text": line.text,
         "unreviewed": line.unreviewed,
     }
 
 
 def _name_author(line: ShownLine) -> str:
-    return "" if line.by is None else f"{line.by}, unreviewed" if line.unreviewed else str(line.by)
+    if line.by is None:
+        return ""
+    author = name_author(line.by, line.ref.team)
+    return f"{author}, unreviewed" if line.unreviewed else author
 
 
 def _warn(invocation: Invocation, warnings: Iterable[tuple[str, str]]) -> None:

@@ -9,7 +9,7 @@ import click
 
 from memrepo.surfaces.cli.options import USER, count, decode_words
 from memrepo.surfaces.cli.table import MemrepoCommand, MemrepoGroup
-from memrepo.surfaces.present import escape_control
+from memrepo.surfaces.present import escape_control, name_author
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -121,11 +121,12 @@ def _show_status(invocation: Invocation, found: IndexStatus) -> None:
 
 
 def _describe(hit: Hit) -> dict[str, object]:
-    return {**asdict(hit), "lane": str(hit.lane), "by": str(hit.by)}
+    return {**asdict(hit), "lane": str(hit.lane), "by": name_author(hit.by, hit.team)}
 
 
 def _tag(hit: Hit) -> str:
-    return f"{hit.by}, unreviewed" if hit.unreviewed else str(hit.by)
+    author = name_author(hit.by, hit.team)
+    return f"{author}, unreviewed" if hit.unreviewed else author
 
 
 def _warn(invocation: Invocation, warnings: Iterable[Notice]) -> None:

@@ -8,6 +8,7 @@ from memrepo.errors import InvalidInput, NotFound
 from memrepo.format.entries import content_hash
 from memrepo.format.refs import parse_ref, require_own
 from memrepo.surfaces.cli.options import quote
+from memrepo.surfaces.present import name_author
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -45,7 +46,7 @@ def parse_file(repo: MemoryRepo, argument: str) -> RepoPath:
 
 def find_located(repo: MemoryRepo, ref: Ref, expected_hash: ContentHash | None = None) -> LocatedEntry:
     """The entry that stands at a ref now, or with a hash the one that carries it. Errors: NotFound."""
-    entries = [found for found in repo.iter_entries([ref.path]) if found.ref == ref]
+    entries = [found for found in repo.iter_entries([ref.path], team=ref.team) if found.ref == ref]
     if expected_hash is not None and not (entries and entries[0].hash == expected_hash):
         entries = [found for found in repo.iter_entries([ref.path]) if found.hash == expected_hash]
     if len(entries) != 1:
@@ -107,7 +108,7 @@ def describe_entry(located: LocatedEntry) -> dict[str, object]:
         "path": str(located.ref.path),
         "line": located.ref.line,
         "hash": located.hash,
-        "by": str(entry.by),
+        "by": name_author(entry.by, located.ref.team),
         "text": entry.text,
         "section": entry.section,
         "meta": dict(entry.meta),
@@ -116,4 +117,6 @@ def describe_entry(located: LocatedEntry) -> dict[str, object]:
 
 def format_entries(invocation: Invocation, found: Iterable[LocatedEntry]) -> list[str]:
     """The lines of a list of entries: ref, who said it, text."""
-    return invocation.output.format_rows([(str(one.ref), str(one.entry.by), one.entry.text) for one in found])
+    return invocation.output.format_rows(
+        [(str(one.ref), name_author(one.entry.by, one.ref.team), one.entry.text) for one in found]
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from memrepo.settings import Settings, SettingValue
+    from memrepo.settings import Settings, SettingValue, TeamRepo
     from memrepo.surfaces.cli.invocation import Invocation
 
 _NOT_SET = "(not set)"
@@ -102,7 +103,7 @@ def set_value(invocation: Invocation, key: str, value: str) -> None:
     if key == _PATH or split_workspace_key(key, ())[1] == _ROOT:
         value = str(invocation.find_path(value))
     after = set_setting(before, key, value, file=str(file))
-    new = _save(invocation, before, after)
+    new = save_settings(invocation, before, after)
     kept = value if new is None else get_setting(new, key)
     invocation.output.emit({"key": key, "value": kept}, f"{escape_control(key)} = {_format_value(kept)}")
 
@@ -120,7 +121,7 @@ def unset(invocation: Invocation, key: str) -> None:
     before = read_settings_text(file)
     after = unset_setting(before, key, file=str(file))
     if after != before:
-        _save(invocation, before, after)
+        save_settings(invocation, before, after)
     words = f"{escape_control(key)} {'is no longer set' if after != before else 'was not set'}"
     invocation.output.emit({"key": key, "value": None}, words)
 
@@ -129,8 +130,9 @@ def _read(invocation: Invocation) -> Settings:
     return read_settings(invocation.settings_file, cache=invocation.locations.cache)
 
 
-def _save(invocation: Invocation, before: str, after: str) -> Settings | None:
-    """Writes the new text when the memory folder that it means passes every rule; None when it still has faults.
+def save_settings(invocation: Invocation, before: str, after: str) -> Settings | None:
+    """Writes the new text when the memory folder that it means, and each team repo that is new in it, pass every rule;
+    None when the text still has faults.
 
     Errors: PathRefused, and those of writing.
     """
@@ -143,14 +145,34 @@ def _save(invocation: Invocation, before: str, after: str) -> Settings | None:
     except SettingsError:  # it had faults before and has no new one: mending goes key by key
         write_settings_text(file, after, before=before)
         return None
+    root = _find_root(invocation, new)
+    if new.team_repos:  # first: an overlap is then told of the team, unless it is the memory folder that is new
+        _check_new_teams(invocation, before, new, root)
     check_root(
-        _find_root(invocation, new),
+        root,
         locations=invocation.locations,
         home=invocation.environment.home,
         workspaces=new.workspaces,
+        others=[team.path for team in new.team_repos],
     )
     write_settings_text(file, after, before=before)
     return _read(invocation)
+
+
+def _check_new_teams(invocation: Invocation, before: str, new: Settings, root: Path) -> None:
+    """Looks at the folders of team repos that the settings did not have. Errors: PathRefused."""
+    from memrepo.errors import SettingsError
+    from memrepo.git.gate import is_repository
+    from memrepo.team import TeamRules, check_team_root
+
+    known: tuple[TeamRepo, ...] = ()
+    with suppress(SettingsError):
+        known = parse_settings(before, file=str(invocation.settings_file)).team_repos
+    rules = TeamRules(root, invocation.environment.home, invocation.locations, new.workspaces)
+    for team in new.team_repos:
+        if team not in known:
+            others = [other.path for other in new.team_repos if other is not team]
+            check_team_root(team.path, rules, others=others, is_repository=is_repository)
 
 
 def _find_root(invocation: Invocation, current: Settings) -> Path:

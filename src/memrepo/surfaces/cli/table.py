@@ -66,6 +66,7 @@ COMMANDS: dict[str, Row] = {
     "uninstall": Row("installing", "uninstall", "Take memory out of an agent host."),
     "status": Row("installing", "status", "Show which agent hosts have memory."),
     "hook": Row("hook", "hook", "Answer an event of an agent host (installed by memrepo install)."),
+    "team": Row("teams", "team", "Read the memory repos of your teams beside your own."),
     "settings": Row("settings", "settings", "Read and change settings."),
 }
 

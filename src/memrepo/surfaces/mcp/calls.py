@@ -7,13 +7,14 @@ hook left; a stamp that does not hold is worth less than none.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from memrepo.errors import InvalidInput, MemrepoError, NotFound, Refused
-from memrepo.format.refs import is_stored_ref, parse_stored_ref
+from memrepo.format.refs import is_stored_ref, parse_ref, parse_stored_ref, require_own, split_team
 from memrepo.model import INBOX_FILE, Candidate, ContentHash, Kind, Origin, Privacy, Scope, WriteStatus
-from memrepo.surfaces.present import describe_result, escape_control, format_result
+from memrepo.surfaces.mcp.shown import describe_hit, describe_line, format_line
+from memrepo.surfaces.present import describe_result, escape_control, format_result, name_author, name_file
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from memrepo.app import MemoryRepo
-    from memrepo.lines import ShownLine
+    from memrepo.lines import ShownFile
     from memrepo.model import Ref, RepoPath, TaskContext, Workspace, WriteResult
     from memrepo.sessions import Caller
     from memrepo.surfaces.mcp.tools import (
@@ -149,13 +150,12 @@ def recall(repo: MemoryRepo, arguments: RecallArguments, call: CallContext) -> A
         limit=arguments.limit,
         detail=arguments.detail or "line",
     )
-    hits = [{**asdict(hit), "lane": str(hit.lane), "by": str(hit.by), "why": list(hit.why)} for hit in result.hits]
-    for hit in hits:
-        del hit["team"]
+    hits = [describe_hit(hit) for hit in result.hits]
     warnings = [{"file": notice.where or notice.code, "why": notice.message} for notice in result.warnings]
     note = "" if hits else "nothing found"
     lines = [
-        f"{hit.ref}  [{hit.by}{', unreviewed' if hit.unreviewed else ''}]  {hit.around or hit.text}"
+        f"{hit.ref}  [{name_author(hit.by, hit.team)}{', unreviewed' if hit.unreviewed else ''}]  "
+        f"{hit.around or hit.text}"
         for hit in result.hits
     ]
     lines += [f"warning: {escape_control(notice.message)}" for notice in result.warnings]
@@ -188,14 +188,14 @@ def read(repo: MemoryRepo, arguments: ReadArguments, call: CallContext) -> Answe
         nothing = {"path": arguments.path or "", "text": "", "entry": None, "unreviewed": False}
         return Answer({**nothing, "note": NO_MEMORY_YET}, NO_MEMORY_YET)
     if arguments.ref is not None:
-        line = repo.read_section(_parse_ref(arguments.ref), task)
-        path, text, unreviewed = line.ref.path, line.around, line.unreviewed
-        entry: dict[str, object] | None = _describe_line(line)
+        line = repo.read_section(parse_ref(arguments.ref), task)
+        path, text, unreviewed = name_file(line.ref.path, line.ref.team), line.around, line.unreviewed
+        entry: dict[str, object] | None = describe_line(line)
     else:
-        shown = repo.read_shown_file(parse_path(arguments.path or ""), task)
-        path, text, entry, unreviewed = shown.path, shown.text, None, shown.unreviewed
+        shown = _read_file(repo, arguments.path or "", task)
+        path, text, entry, unreviewed = name_file(shown.path, shown.team), shown.text, None, shown.unreviewed
     note = UNREVIEWED if unreviewed else ""
-    document = {"path": str(path), "text": text, "entry": entry, "unreviewed": unreviewed, "note": note}
+    document = {"path": path, "text": text, "entry": entry, "unreviewed": unreviewed, "note": note}
     return Answer(document, f"{note}\n{text}".strip() if text else note or f"{path} is empty")
 
 
@@ -207,11 +207,13 @@ def list_memory(repo: MemoryRepo, arguments: ListArguments, call: CallContext) -
         return Answer({"files": [], "entries": [], "note": NO_MEMORY_YET}, NO_MEMORY_YET)
     if arguments.path is None:
         files = [{"path": str(path), "unreviewed": path == INBOX_FILE} for path in repo.list_shown_files(task)]
+        theirs = repo.list_shown_team_files(task)
+        files += [{"path": name_file(path, team), "unreviewed": path == INBOX_FILE} for team, path in theirs]
         return Answer({"files": files, "entries": [], "note": ""}, "\n".join(str(file["path"]) for file in files))
-    shown = repo.read_shown_file(parse_path(arguments.path), task)
+    shown = _read_file(repo, arguments.path, task)
     note = UNREVIEWED if shown.unreviewed else ""
-    document = {"files": [], "entries": [_describe_line(line) for line in shown.entries], "note": note}
-    return Answer(document, "\n".join(map(_format_line, shown.entries)) or f"{shown.path} has no entries")
+    document = {"files": [], "entries": [describe_line(line) for line in shown.entries], "note": note}
+    return Answer(document, "\n".join(map(format_line, shown.entries)) or f"{shown.path} has no entries")
 
 
 def grep(repo: MemoryRepo, arguments: GrepArguments, call: CallContext) -> Answer:
@@ -229,12 +231,12 @@ def grep(repo: MemoryRepo, arguments: GrepArguments, call: CallContext) -> Answe
     )
     note = "" if answer.is_complete else f"there are more; these are the first {len(answer.lines)}"
     document = {
-        "lines": [_describe_line(line) for line in answer.lines],
+        "lines": [describe_line(line) for line in answer.lines],
         "complete": answer.is_complete,
         "warnings": [{"file": file, "why": why} for file, why in answer.warnings],
         "note": note,
     }
-    lines = [*map(_format_line, answer.lines), *([note] if note else [])]
+    lines = [*map(format_line, answer.lines), *([note] if note else [])]
     return Answer(document, "\n".join(lines) or "nothing found")
 
 
@@ -263,6 +265,11 @@ def parse_path(raw: str) -> RepoPath:
     from memrepo.files.paths import check_repo_path
 
     return check_repo_path(raw if raw.lower().endswith(".md") else f"{raw}.md")
+
+
+def _read_file(repo: MemoryRepo, raw: str, task: TaskContext) -> ShownFile:
+    team, path = split_team(raw)
+    return repo.read_shown_file(parse_path(path), task, team=team)
 
 
 def _find_workspace(repo: MemoryRepo, argument: str | None, task: TaskContext) -> Workspace | None:
@@ -369,7 +376,7 @@ def _find_target(repo: MemoryRepo, arguments: ForgetArguments) -> tuple[Ref, Con
     if arguments.text is not None:
         located = find_by_text(repo, arguments.text)
         return located.ref, located.hash
-    return _parse_ref(arguments.ref or ""), _parse_hash(arguments.expect_hash)
+    return require_own(parse_ref(arguments.ref or "")), _parse_hash(arguments.expect_hash)
 
 
 def _tell_forgetting(outcome: str, ref: str, *, approval_id: int | None = None, note: str = _IN_HISTORY) -> Answer:
@@ -382,32 +389,9 @@ def _tell_forgetting(outcome: str, ref: str, *, approval_id: int | None = None, 
     return Answer(document, f"{outcome}: {ref}\nnote: {said}", has_written=True)
 
 
-def _parse_ref(raw: str) -> Ref:
-    from memrepo.surfaces.cli.selection import parse_own_ref
-
-    return parse_own_ref(raw)
-
-
 def _parse_hash(raw: str | None) -> ContentHash | None:
     if raw is None:
         return None
     if len(raw) != _HASH_DIGITS or not set(raw.lower()) <= set("0123456789abcdef"):
         raise InvalidInput("a hash has 64 hex digits", hint="take it from memory_recall or memory_list", key="hash")
     return ContentHash(raw.lower())
-
-
-def _describe_line(line: ShownLine) -> dict[str, object]:
-    return {
-        "ref": str(line.ref),
-        "path": str(line.ref.path),
-        "line": line.ref.line,
-        "hash": line.hash,
-        "by": None if line.by is None else str(line.by),
-        "text": line.text,
-        "unreviewed": line.unreviewed,
-    }
-
-
-def _format_line(line: ShownLine) -> str:
-    tags = [*([str(line.by)] if line.by else []), *(["unreviewed"] if line.unreviewed else [])]
-    return f"{line.ref}  [{', '.join(tags)}]  {line.text}" if tags else f"{line.ref}  {line.text}"
