@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.kit.program import HereProgram, Program
+from tests.kit.teams import make_team, take_snapshot
 
 from memrepo.files.folder import Folder
 from memrepo.locations import find_locations
@@ -694,3 +695,83 @@ def test_a_hook_loads_neither_click_nor_the_store_nor_the_index(home: Path) -> N
         check=False,
     )
     assert done.returncode == 0, done.stderr
+
+
+# Team repos
+
+
+def make_core(program: HereProgram, *workspaces: str) -> Path:
+    """A team's repo, read in these workspaces."""
+    folder = make_team(program.home / "team" / "core")
+    options = [word for one in workspaces for word in ("--workspace", one)]
+    assert program("team", "add", str(folder), *options).status == 0
+    return folder
+
+
+def test_a_team_s_folder_is_read_only_for_tools(in_process: HereProgram, make_host: Callable[[str], Host]) -> None:
+    core = make_core(in_process)
+    before = take_snapshot(core)
+    host = make_host("claude-code")
+    place = str(core / "oncall.md")
+    for tool, arguments in (
+        ("Read", {"file_path": place}),
+        ("Grep", {"path": str(core), "pattern": "Page"}),
+        ("Bash", {"command": f"cat {place}"}),
+        ("Bash", {"command": "grep -r --exclude-dir=.git Page ~/team/core"}),
+    ):
+        assert not host.is_denied(host.call(tool, arguments)), arguments
+    for tool, arguments in (
+        ("Write", {"file_path": place, "content": "x"}),
+        ("Edit", {"file_path": place, "old_string": "a", "new_string": "b"}),
+        ("Read", {"file_path": str(core / ".git" / "config")}),
+        ("Bash", {"command": f"echo x >> {place}"}),
+        ("Bash", {"command": "git -C ~/team/core commit -qam x"}),
+        ("Bash", {"command": "rm -rf ~/team"}),
+        ("mcp__files__write_file", {"path": place, "content": "x"}),
+        ("mcp__x__run", {"code": f"open('{place}', 'w')"}),
+        ("Bash", {"command": "memrepo team remove core"}),
+    ):
+        assert host.is_denied(host.call(tool, arguments)), arguments
+    assert host.is_denied(host.call("Bash", [f"rm {place}"]))  # type: ignore[arg-type]
+    why = json.dumps(host.call("Write", {"file_path": place, "content": "x"}))
+    assert "the team repo core is only read here" in why
+    assert "the team repo core" in json.dumps(host.call("Bash", {"command": f"rm {place}"}))
+    assert take_snapshot(core) == before
+
+
+def test_a_team_s_folder_is_read_in_its_workspace_and_the_user_s_own_everywhere(
+    in_process: HereProgram, make_host: Callable[[str], Host]
+) -> None:
+    (in_process.home / "other" / ".git").mkdir(parents=True)
+    core = make_core(in_process, str(in_process.home / "other"))
+    host = make_host("claude-code")
+    theirs, own = {"file_path": str(core / "oncall.md")}, {"file_path": str(host.root / "me.md")}
+    assert host.is_denied(host.call("Read", theirs))
+    assert host.is_denied(host.call("Bash", {"command": f"cat {core}/oncall.md"}))
+    assert "the team repo core is in the folder" in json.dumps(
+        host.call("Grep", {"path": str(host.home), "pattern": "x"})
+    )
+    assert not host.is_denied(host.call("Read", own))
+    assert not host.is_denied(host.call("Bash", {"command": f"cat '{host.root}/me.md'"}))
+    assert "Team memory" not in json.dumps(host.tell("session-start", source="startup"))
+    there = {"session_id": "another", "cwd": str(in_process.home / "other")}
+    assert "Team memory core" in json.dumps(host.tell("session-start", source="startup", **there))
+    assert not host.is_denied(host.call("Read", theirs, **there))
+    assert host.is_denied(host.call("Read", theirs, agent_id="a1", agent_type="Explore", **there))
+    host.tell("prompt", prompt="<no-memory> just this once", **there)
+    assert host.is_denied(host.call("Read", theirs, **there))
+
+
+def test_a_team_s_folder_stays_closed_when_the_settings_cannot_be_read_or_its_repo_may_not_be(
+    in_process: HereProgram, make_host: Callable[[str], Host]
+) -> None:
+    core = make_core(in_process)
+    host = make_host("claude-code")
+    (core / "MEMORY.md").unlink()  # no memory repo any more, and not free for that
+    write = {"file_path": str(core / "oncall.md"), "content": "x"}
+    assert host.is_denied(host.call("Write", write))
+    file = in_process.home / ".memrepo" / "config" / "settings.toml"
+    for text in (f"bad = 1\n{file.read_text()}", f'bad = 1\nteam_repos = [{{ name = "core", path = "{core}" }}]\n'):
+        file.write_text(text)
+        assert host.is_denied(host.call("Write", write))
+        assert host.is_denied(host.call("Read", {"file_path": str(core / "oncall.md")}))

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memrepo.errors import InvalidInput, MemrepoError
 from memrepo.model import SWARMS_FOLDER
@@ -27,15 +27,24 @@ if TYPE_CHECKING:
     from memrepo.model import Locations
     from memrepo.policy.tool_calls import ToolCall
     from memrepo.sessions import Session, SessionLedger
-    from memrepo.settings import Settings
+    from memrepo.settings import Settings, TeamRepo
     from memrepo.surfaces.hooks.message import HookMessage
 
 _NOTHING = HookAnswer()
+MEMORY_FOLDER = "the memory folder"
 _WITHOUT_END = frozenset({"codex", "vscode"})
 """Hosts that never tell the end of a session: old records go when the next one starts."""
 _DEAF_SUB_AGENTS = frozenset({"cursor"})
 """Hosts whose event of a starting sub-agent takes no context."""
 _SESSION_TAKING = frozenset({ToolVerb.READ, ToolVerb.SEARCH, ToolVerb.SHELL})
+
+
+class Guarded(NamedTuple):
+    """One root of memory, or the folders that may be it: what reasons call it, and the team that it is of."""
+
+    folders: tuple[Path, ...]
+    name: str
+    team: TeamRepo | None = None
 
 
 class HookSurroundings:
@@ -75,6 +84,18 @@ class HookSurroundings:
         if self.settings is not None:
             return (self.settings.path or usual,)
         return (usual, *_find_written_path(find_settings_file(self.locations, self.profile)))
+
+    @cached_property
+    def guarded(self) -> tuple[Guarded, ...]:
+        """The roots of memory: the user's own, then those of teams, whatever state their folders are in."""
+        teams = () if self.settings is None else self.settings.team_repos
+        theirs = (Guarded((team.path,), f"the team repo {team.name}", team) for team in teams)
+        return (Guarded(self.roots, MEMORY_FOLDER), *theirs)
+
+    @cached_property
+    def guarded_folders(self) -> tuple[Path, ...]:
+        """The folders of all roots of memory."""
+        return tuple(folder for one in self.guarded for folder in one.folders)
 
     @cached_property
     def closed(self) -> tuple[Path, ...]:
@@ -215,12 +236,15 @@ def _decide_call(message: HookMessage, surroundings: HookSurroundings) -> HookAn
     call = message.call
     if call is None or call.memory_tool is not None:
         return _NOTHING
-    why = _find_objection(call, message, surroundings, is_readable=True)
-    if why is None:  # whether the task may read is only asked where it matters: that opens the repo
-        why = _find_objection(call, message, surroundings, is_readable=False)
-        if why is not None and _is_readable(message, surroundings):
-            why = None
-            _note_memory_read(message, surroundings)
+    everything = frozenset(surroundings.guarded)
+    why = _find_objection(call, message, surroundings, readable=everything)
+    if why is None:  # what the task may read is only asked where it matters: that opens the repo
+        why = _find_objection(call, message, surroundings, readable=frozenset())
+        if why is not None and (readable := _find_readable(message, surroundings)):
+            is_all = readable == everything
+            why = None if is_all else _find_objection(call, message, surroundings, readable=readable)
+            if why is None:
+                _note_memory_read(message, surroundings)
     return _NOTHING if why is None else HookAnswer(denial=decide.make_denial(why))
 
 
@@ -233,40 +257,41 @@ def _note_memory_read(message: HookMessage, surroundings: HookSurroundings) -> N
 
 
 def _find_objection(
-    call: ToolCall, message: HookMessage, surroundings: HookSurroundings, *, is_readable: bool
+    call: ToolCall, message: HookMessage, surroundings: HookSurroundings, *, readable: frozenset[Guarded]
 ) -> str | None:
     if call.verb is ToolVerb.AGENT:
         return None
     if decide.changes_unnamed_files(call):
         texts = tuple(decide.iter_argument_texts(call.arguments))
-        return decide.UNDECIDED if decide.names_any(texts, surroundings.roots, surroundings.home) else None
+        return decide.UNDECIDED if decide.names_any(texts, surroundings.guarded_folders, surroundings.home) else None
     commands = [call.command] if call.command else []
     if not call.is_known:
         commands = list(decide.iter_commands(call.arguments))
     folder = _find_shell_folder(call, message.folder)
-    whys = (_find_in_command(command, folder, surroundings, is_readable=is_readable) for command in commands)
+    whys = (_find_in_command(command, folder, surroundings, readable=readable) for command in commands)
     why = next((why for why in whys if why is not None), None)
     if why is None and (call.paths or call.verb is ToolVerb.SEARCH):
-        why = _find_in_paths(call, message, surroundings, is_readable=is_readable)
+        why = _find_in_paths(call, message, surroundings, readable=readable)
     if why is None and not call.is_known:
         why = _find_in_texts(call, commands, surroundings)
     return why
 
 
 def _find_in_command(
-    command: str, folder: Path | None, surroundings: HookSurroundings, *, is_readable: bool
+    command: str, folder: Path | None, surroundings: HookSurroundings, *, readable: frozenset[Guarded]
 ) -> str | None:
     from memrepo.policy.own_commands import find_own_command
     from memrepo.policy.shell_commands import OFF, find_memory_touch
 
-    why = find_own_command(command, is_readable=is_readable)
+    why = find_own_command(command, is_readable=surroundings.guarded[0] in readable)
     if why is not None:
         return why
     home = surroundings.home
-    named = _add_real(surroundings.roots)
-    why = find_memory_touch(command, roots=named, home=home, folder=folder, is_readable=is_readable)
-    if why is not None:
-        return why
+    for one in surroundings.guarded:
+        named = _add_real(one.folders)
+        why = find_memory_touch(command, roots=named, home=home, folder=folder, is_readable=one in readable)
+        if why is not None:
+            return why.replace(MEMORY_FOLDER, one.name)
     closed = _add_real(surroundings.closed)
     why = find_memory_touch(command, roots=closed, home=home, folder=folder, is_readable=True)
     if why is None and find_memory_touch(command, roots=closed, home=home, folder=folder, is_readable=False) == OFF:
@@ -279,21 +304,22 @@ def _add_real(folders: Sequence[Path]) -> tuple[Path, ...]:
 
 
 def _find_in_paths(
-    call: ToolCall, message: HookMessage, surroundings: HookSurroundings, *, is_readable: bool
+    call: ToolCall, message: HookMessage, surroundings: HookSurroundings, *, readable: frozenset[Guarded]
 ) -> str | None:
     from memrepo.files.reach import resolve_reach
     from memrepo.policy.access import GuardedRoot, decide_access
 
-    roots, closed = surroundings.roots, surroundings.closed
-    guarded = [GuardedRoot(root, is_readable) for root in roots]
+    folders, closed = surroundings.guarded_folders, surroundings.closed
     guarded_closed = [GuardedRoot(folder, is_readable=False) for folder in closed]
     base = message.folder or surroundings.home
     operation = decide.find_operation(call)
     for path in call.paths or (str(base),):
-        places = resolve_reach(path, base=base, home=surroundings.home, roots=(*roots, *closed))
-        why = decide.find_objection(call, decide_access(places, operation, roots=guarded))
-        if why is not None:
-            return why
+        places = resolve_reach(path, base=base, home=surroundings.home, roots=(*folders, *closed))
+        for one in surroundings.guarded:
+            roots = [GuardedRoot(root, one in readable, one.name, is_team=bool(one.team)) for root in one.folders]
+            why = decide.find_objection(call, decide_access(places, operation, roots=roots))
+            if why is not None:
+                return why.replace(MEMORY_FOLDER, one.name)
         if not decide_access(places, operation, roots=guarded_closed).is_allowed:
             return decide.CLOSED
     return None
@@ -302,7 +328,7 @@ def _find_in_paths(
 def _find_in_texts(call: ToolCall, commands: Sequence[str], surroundings: HookSurroundings) -> str | None:
     """What an unknown tool may be told in other words than a path or a command that was judged."""
     judged = {*call.paths, *commands}
-    home, folders = surroundings.home, (*surroundings.roots, *surroundings.closed)
+    home, folders = surroundings.home, (*surroundings.guarded_folders, *surroundings.closed)
     if decide.names_any(tuple(decide.iter_programs(call.arguments)), folders, home):
         return decide.UNDECIDED
     others = [text for text in decide.iter_argument_texts(call.arguments) if text not in judged]
@@ -318,19 +344,23 @@ def _find_shell_folder(call: ToolCall, folder: Path | None) -> Path | None:
     return folder
 
 
-def _is_readable(message: HookMessage, surroundings: HookSurroundings) -> bool:
-    """Whether the memory layer of this task is on. Doubt is no."""
+def _find_readable(message: HookMessage, surroundings: HookSurroundings) -> frozenset[Guarded]:
+    """The roots that this task may read: none where its memory layer is off, and teams that serve it. Doubt is no."""
     if message.is_sub_agent or surroundings.settings is None:
-        return False
+        return frozenset()
     from memrepo.sessions import Caller
 
     try:
         session = _find_session(message, surroundings)
         with surroundings.open_repo() as repo:
             task = repo.make_task(None if session is None else Caller(session), workspace_folder=message.folder)
-            return repo.decide_injection(task).is_allowed
+            is_on = repo.decide_injection(task).is_allowed
     except MemrepoError:
-        return False
+        return frozenset()
+    workspace_id = task.workspace.id if task.workspace else None
+    return frozenset(
+        one for one in surroundings.guarded if is_on and (one.team is None or one.team.serves(workspace_id))
+    )
 
 
 # Untrusted reads
@@ -395,12 +425,12 @@ def _find_project(session: Session | None, message: HookMessage, surroundings: H
 
 
 def _find_written_path(settings_file: Path) -> tuple[Path, ...]:
-    """The memory folder that faulty settings name, as far as it can be made out."""
+    """The folders of memory that faulty settings name, teams' too, as far as they can be made out."""
     import re
 
     try:
         text = settings_file.read_text("utf-8", errors="replace")
     except OSError:
         return ()
-    found = re.findall(r"""^\s*path\s*=\s*["'](/[^"'\n]+)["']""", text, re.MULTILINE)
+    found = re.findall(r"""(?:^|[{,])\s*path\s*=\s*["'](/[^"'\n]+)["']""", text, re.MULTILINE)
     return tuple(Path(one) for one in found)

@@ -110,7 +110,7 @@ def _decide_blindly(data: bytes, event: HookEvent, surroundings: HookSurrounding
     if len(data) > INPUT_LIMIT_BYTES:
         return HookAnswer(denial=decide.make_denial(decide.TOO_LARGE))
     text = decide.read_escapes(data.replace(b"\0", b"").decode("utf-8", "replace"))
-    if not decide.names_any((text,), (*surroundings.roots, *surroundings.closed), surroundings.home):
+    if not decide.names_any((text,), (*surroundings.guarded_folders, *surroundings.closed), surroundings.home):
         return HookAnswer()
     return HookAnswer(denial=decide.make_denial(decide.UNDECIDED))
 
