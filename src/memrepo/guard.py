@@ -1,6 +1,7 @@
 """Sandbox profiles that hide the memory from shell commands, each in the words of the sandbox that enforces it.
 
-What is hidden: the memory root and what holds its texts outside of it (data folder, cache, private store). The settings
+What is hidden: the memory root, team repos, and what holds their texts outside of them (data folder, cache, private
+store). The settings
 stay readable and cannot be changed: a command that could would say where memory is. Nothing is started here. All
 functions but `find_true_path` are pure; a path that a profile cannot say is refused, and never a lesser one guarded.
 
@@ -51,12 +52,15 @@ class GuardedFolders:
         return any(place.is_relative_to(folder) for folder in self.hidden)
 
 
-def plan_guard(root: Path, locations: Locations, *, store_file: Path | None, home: Path) -> GuardedFolders:
-    """Decides what is hidden for one memory root; every path given is a true one (`find_true_path`).
+def plan_guard(
+    root: Path, locations: Locations, *, store_file: Path | None, home: Path, teams: Sequence[Path] = ()
+) -> GuardedFolders:
+    """Decides what is hidden for one memory root and the team repos read beside it; every path given is a true one
+    (`find_true_path`).
 
     Errors: PathRefused for a folder that holds the home folder, and for a name that no profile can say.
     """
-    wanted = [root, locations.data, locations.cache]
+    wanted = [root, *teams, locations.data, locations.cache]
     if store_file is not None:
         wanted.append(store_file.parent)  # beside the database its log appears, with the same texts
     for folder in (*wanted, locations.config):

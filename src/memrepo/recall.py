@@ -22,7 +22,18 @@ from memrepo.index.freshness import Notice
 from memrepo.index.ranking import Line, LineCorpus, fuse_ranks, pad, rank_lines, rarity
 from memrepo.index.repo_index import RepoIndex
 from memrepo.index.tokens import analyze, analyze_query
-from memrepo.model import INBOX_FILE, Actor, Author, ContentHash, Privacy, Ref, RepoPath, Scope
+from memrepo.model import (
+    FILE_LIMIT_BYTES,
+    INBOX_FILE,
+    MARKDOWN_FILES_LIMIT,
+    Actor,
+    Author,
+    ContentHash,
+    Privacy,
+    Ref,
+    RepoPath,
+    Scope,
+)
 from memrepo.policy.redaction import redact
 from memrepo.policy.sanitizing import show_section, show_text
 
@@ -38,6 +49,8 @@ if TYPE_CHECKING:
     from memrepo.store import PrivateStore
 
 LIMIT_MOST = 100
+TEAM_LIMIT_BYTES = MARKDOWN_FILES_LIMIT * FILE_LIMIT_BYTES
+"""What of a team's repo is searched: as much as a memory folder may hold."""
 _LANE_LINES = 50
 _ROWS_LIMIT = 100_000
 _REMEMBERED_TEXTS = 4_096
@@ -390,16 +403,17 @@ def open_repo_lane(
 ) -> RepoLane:
     """The lane of one root with everything that is installed. `cache` is memrepo's cache folder, None for none."""
     embedder = find_embedder() if use_meaning else None
-    index = open_index(root, cache)
+    index = open_index(root, cache, most_bytes=None if team is None else TEAM_LIMIT_BYTES)
     return RepoLane(root, index, embedder=embedder, team=team, is_visible=is_visible, progress=progress)
 
 
-def open_index(root: Path, cache: Path | None) -> RepoIndex:
-    """The index of one root: `status`, `rebuild`, `purge`. Secrets never reach it."""
+def open_index(root: Path, cache: Path | None, *, most_bytes: int | None = None) -> RepoIndex:
+    """The index of one root: `status`, `rebuild`, `purge`. Secrets never reach it. `most_bytes`: as of `Surveyor`."""
     from memrepo import __version__
 
     # An edited file is read again as a whole, and most of its lines were there before.
-    return RepoIndex(root, cache, redact=lru_cache(maxsize=_REMEMBERED_TEXTS)(_redacted), redaction=__version__)
+    redactor = lru_cache(maxsize=_REMEMBERED_TEXTS)(_redacted)
+    return RepoIndex(root, cache, redact=redactor, redaction=__version__, most_bytes=most_bytes)
 
 
 def find_embedder() -> Embedder | None:

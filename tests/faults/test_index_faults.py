@@ -480,3 +480,15 @@ def test_the_size_limit_is_a_limit_of_bytes(root: Path) -> None:
     with (root / "edge.md").open("ab") as edge:
         edge.write(b"x")
     assert "edge.md" not in Surveyor(root).survey().stamps
+
+
+def test_a_root_that_others_fill_is_searched_up_to_a_bound_and_the_rest_is_named(root: Path, cache: Path) -> None:
+    for name in ("MEMORY.md", "b.md", "c.md"):
+        put(root, name, ["walrus " + "x" * 100])
+    most = 2 * (root / "b.md").stat().st_size
+    with RepoIndex(root, cache, most_bytes=most) as index:
+        answer = ask(index, "walrus")
+        assert {found.path for found in answer.found} == {"MEMORY.md", "b.md"}
+        assert [(notice.code, notice.where) for notice in answer.warnings] == [("too-many-bytes", "c.md")]
+    with RepoIndex(root, cache, most_bytes=None) as index:
+        assert len(ask(index, "walrus").found) == 3

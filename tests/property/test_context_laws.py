@@ -113,3 +113,15 @@ def test_the_parts_of_a_text_cost_no_less_than_the_whole(lines: list[str]) -> No
     whole = estimate_tokens("".join(f"{line}\n" for line in lines))
     assert whole <= sum(estimate_tokens(f"{line}\n") for line in lines)
     assert whole >= len(lines)
+
+
+@given(datas, datas)
+def test_a_team_s_file_changes_no_byte_of_what_stands_above_it(own: bytes, theirs: bytes) -> None:
+    mine = BlockFile(MEMORY_FILE, b"- A fact\n" + own, 500)
+    alone, both = render_block([mine]), render_block([mine, BlockFile(MEMORY_FILE, theirs, 300, team="docs")])
+    end = "</cowork_memory_repo>"
+    assert both.text.startswith(alone.text.removesuffix(end))
+    assert both.text.count(end) == 1
+    count = len(alone.refs)
+    assert (both.refs[:count], both.hashes[:count]) == (alone.refs, alone.hashes)
+    assert {ref.team for ref in both.refs[count:]} <= {"docs"}

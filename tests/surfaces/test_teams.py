@@ -142,6 +142,13 @@ def test_a_team_repo_that_is_gone_is_named_by_list_and_doctor_and_does_not_block
     assert check()["status"] == "SKIP"
 
 
+def test_a_guard_hides_the_team_repos_that_are_there_and_makes_none(memrepo: HereProgram, core: Path) -> None:
+    assert str(core) in memrepo("guard", "seatbelt", "--json").document["hidden"]
+    core.rename(core.with_name("moved"))
+    assert str(core) not in memrepo("guard", "seatbelt", "--json").document["hidden"]
+    assert not core.exists()
+
+
 def test_in_an_agent_s_shell_the_teams_are_listed_and_the_user_decides_which_there_are() -> None:
     for command in ("memrepo team add ~/x", "memrepo team remove core", "cd /; memrepo --profile p team add x"):
         assert find_own_command(command, is_readable=True) == THE_USERS

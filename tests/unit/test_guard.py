@@ -72,6 +72,12 @@ def test_the_memory_and_all_that_holds_its_texts_are_hidden_and_the_settings_can
     assert folders.read_only == (PLACES.config,)
 
 
+def test_the_folders_of_team_repos_are_hidden_too() -> None:
+    folders = plan_guard(ROOT, PLACES, store_file=None, home=HOME, teams=[HOME / "team/core"])
+    assert HOME / "team/core" in folders.hidden
+    assert HOME / "team" in folders.pinned
+
+
 def test_a_private_store_elsewhere_is_hidden_with_its_folder_where_its_log_appears() -> None:
     assert Path("/srv/me/store") in plan(store_file=Path("/srv/me/store/private.sqlite3")).hidden
 

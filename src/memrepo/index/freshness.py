@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+import sys
 import time
 import unicodedata
 from collections.abc import Callable
@@ -94,7 +95,7 @@ class FileLines:
 class Surveyor:
     """Looks at one root again and again; lists folders anew only when one of them changed."""
 
-    __slots__ = ("_clock", "_files", "_folders", "_listed_ns", "_root", "_skipped", "_warnings")
+    __slots__ = ("_clock", "_files", "_folders", "_listed_ns", "_most_bytes", "_root", "_skipped", "_warnings")
 
     def __init__(
         self,
@@ -102,10 +103,13 @@ class Surveyor:
         *,
         clock: Callable[[], int] = time.time_ns,
         skipped_folders: frozenset[str] = UNSEARCHED_FOLDERS,
+        most_bytes: int | None = None,
     ) -> None:
+        """`most_bytes`: how much of a root that others fill is searched; files beyond it, by name, are passed over."""
         self._root = str(root)
         self._clock = clock
         self._skipped = skipped_folders
+        self._most_bytes = most_bytes
         self._folders: dict[str, tuple[int, int, int]] = {}
         self._files: list[tuple[RepoPath, str]] = []
         self._warnings: list[Notice] = []
@@ -118,6 +122,7 @@ class Surveyor:
         stamps: dict[RepoPath, Stamp] = {}
         warnings = list(self._warnings)
         lstat, is_regular = os.lstat, stat.S_ISREG
+        room = sys.maxsize if self._most_bytes is None else self._most_bytes
         for path, place in self._files:
             try:
                 look = lstat(place)
@@ -131,7 +136,12 @@ class Surveyor:
                 warnings.append(_not_a_file(path, look.st_mode))
             elif look.st_size > SEARCH_LIMIT_BYTES:
                 warnings.append(_too_large(path, look.st_size))
+            elif look.st_size > room:
+                message = f"more than {self._most_bytes:,} bytes together: {path} and what follows was not searched"
+                warnings.append(Notice("too-many-bytes", str(path), message))
+                break
             else:
+                room -= look.st_size
                 stamps[path] = (look.st_mtime_ns, look.st_ctime_ns, look.st_size, look.st_ino)
         return Survey(stamps, tuple(warnings))
 

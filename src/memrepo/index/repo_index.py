@@ -127,6 +127,7 @@ class RepoIndex:
         redaction: str = "",
         clock: Callable[[], int] = time.time_ns,
         in_memory_limit_bytes: int = IN_MEMORY_LIMIT_BYTES,
+        most_bytes: int | None = None,
     ) -> None:
         self._root = root
         self._cache = None if cache is None else index_folder(cache, root)
@@ -134,7 +135,7 @@ class RepoIndex:
         self._redaction = redaction
         self._clock = clock
         self._limit_bytes = in_memory_limit_bytes
-        self._surveyor = Surveyor(root, clock=clock)
+        self._surveyor = Surveyor(root, clock=clock, most_bytes=most_bytes)
         self._changes = Changes(root, redact=redact)
         self._engine: Engine | None = None
         self._fault: IndexUnusable | None = None

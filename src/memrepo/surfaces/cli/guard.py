@@ -135,6 +135,7 @@ def _plan(invocation: Invocation) -> GuardedFolders:
         Locations(find_true_path(places.config), find_true_path(places.data), find_true_path(places.cache)),
         store_file=None if file is None else find_true_path(file),
         home=find_true_path(invocation.environment.home),
+        teams=[find_true_path(team.path) for team in repo.settings.team_repos if team.path.is_dir()],
     )
 
 
