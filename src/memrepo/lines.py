@@ -39,7 +39,8 @@ GREP_LIMIT_LINES = 200
 class ShownLine:
     """A line as it may be shown. `hash` and `by` only for entries; `why` says why there is no text.
 
-    `unreviewed`: from the inbox, so nobody has confirmed it. `around` is the section, where it was asked for.
+    `by` is never the user for a team's line, whatever stands in it. `unreviewed`: from the inbox, so nobody has
+    confirmed it. `around` is the section, where it was asked for.
     """
 
     ref: Ref
@@ -158,7 +159,8 @@ def _grep_file(doc: Document, path: RepoPath, matches: Callable[[str], bool], te
 
 
 def _show(ref: Ref, entry: Entry, *, around: str = "") -> ShownLine:
-    return ShownLine(ref, show_text(entry.text), content_hash(entry.text), entry.by, _is_inbox(ref), around)
+    by = entry.by if ref.team is None else Author.AGENT
+    return ShownLine(ref, show_text(entry.text), content_hash(entry.text), by, _is_inbox(ref), around)
 
 
 def _is_inbox(ref: Ref) -> bool:

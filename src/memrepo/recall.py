@@ -91,7 +91,8 @@ class Hit:
 
     `ref` is `repo:…`, `team:…`, `memory:<id>` or `archive:<id>`. `score` is 1 for the first place of a lane of full
     weight. `why` holds the words of the query that the entry holds, and `similar meaning`. `unreviewed`: from the
-    inbox, so nobody has confirmed it. `around` is the section, only with `Detail.FULL`.
+    inbox, so nobody has confirmed it. `around` is the section, only with `Detail.FULL`. `by` is never the user for
+    a team's line, whatever stands in it.
     """
 
     lane: Lane
@@ -251,12 +252,18 @@ class RepoLane:
             return LaneAnswer(())
         second = None if self._table is None else _by_meaning(self._table, query)
         answer = self._index.search(query, limit=limit, second=second, progress=self._progress)
-        return LaneAnswer(tuple(self._hit(found) for found in answer.found), answer.warnings)
+        return LaneAnswer(tuple(self._hit(found) for found in answer.found), tuple(map(self._name, answer.warnings)))
 
     def read_around(self, hit: Hit) -> str:
         assert hit.file is not None  # noqa: S101 - hits of this lane have one
         data = read_file(self._root, hit.file).data
         return "" if data is None else show_section(Document.parse(data), int(hit.ref.rpartition("#L")[2]))
+
+    def _name(self, notice: Notice) -> Notice:
+        """A warning about a file, with the team whose file it is."""
+        if self.team is None:
+            return notice
+        return Notice(notice.code, f"team:{self.team}:{notice.where}", f"team repo {self.team}: {notice.message}")
 
     def _hit(self, found: Found) -> Hit:
         entry = found.entry
@@ -265,7 +272,7 @@ class RepoLane:
             ref=str(Ref(found.path, entry.line, self.team)),
             hash=found.hash,
             text=show_text(entry.text),
-            by=entry.by,
+            by=entry.by if self.team is None else Author.AGENT,
             score=found.score,
             why=found.why,
             kind=_show_value(entry.value("kind")),

@@ -15,7 +15,7 @@ from memrepo.errors import DiskFault, InvalidInput, NotFound, PathRefused, Refus
 from memrepo.files.paths import check_repo_path
 from memrepo.format.refs import parse_ref
 from memrepo.git.gate import is_repository
-from memrepo.model import Candidate, Gateway, Locations, RepoPath, Role, Scope, Taint, TaskContext, Workspace
+from memrepo.model import Author, Candidate, Gateway, Locations, RepoPath, Role, Scope, Taint, TaskContext, Workspace
 from memrepo.policy.access import Operation
 from memrepo.settings import TeamRepo
 from memrepo.team import TeamRules, Teams, check_team_root, choose_name
@@ -95,7 +95,7 @@ def test_files_sections_lines_and_patterns_are_read_by_team(memory: MemoryRepo) 
     assert memory.list_shown_team_files(AGENT) == (("core", "MEMORY.md"), ("core", "oncall.md"))
     shown = memory.read_shown_file(ref.path, AGENT, team="core")
     assert [str(line.ref) for line in shown.entries] == ["team:core:oncall.md#L3"]
-    assert [str(line.ref) for line in memory.grep("a", AGENT, limit=100).lines if line.ref.team] != []
+    assert memory.read_section(ref, AGENT).by is memory.recall("failover", AGENT).hits[0].by is Author.AGENT
     assert [str(line.ref) for line in memory.grep("Page", AGENT, team="core").lines] == ["team:core:oncall.md#L3"]
     both = memory.grep("e", AGENT, limit=1)
     assert (len(both.lines), both.is_complete) == (1, False)
@@ -236,7 +236,9 @@ def test_links_pipes_and_large_files_of_a_team_are_passed_over(home: Path, locat
     with MemoryRepo.open(locations=locations, home=home) as repo:
         found = [str(line.ref) for line in repo.grep("needle", AGENT).lines]
         assert found == ["team:core:bytes.md#L1"]
-        assert [hit.ref for hit in repo.recall("needle", AGENT).hits] == found
+        result = repo.recall("needle", AGENT)
+        assert [hit.ref for hit in result.hits] == found
+        assert {(one.code, one.where) for one in result.warnings} >= {("too-large", "team:core:huge.md")}
         for name in ("link.md", "folder/secret.md", "pipe.md"):
             with pytest.raises(PathRefused):
                 repo.read_shown_file(check_repo_path(name), AGENT, team="core")

@@ -85,7 +85,8 @@ class RecallArguments:
         "line (default): the facts. full: also the section around each.", choices=RECALL_DETAILS
     )
     scopes: tuple[str, ...] = names(
-        "Where to look. Default: memory, which is all but the archive (what happened in past tasks).",
+        "Where to look. Default: memory, which is all but the archive (what happened in past tasks). repo: the files, "
+        "the teams' too. team: the teams' files alone.",
         choices=RECALL_SCOPES,
     )
     session: str | None = optional_text(_SESSION)
