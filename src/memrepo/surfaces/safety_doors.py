@@ -29,9 +29,9 @@ class ProgramDoors:
 
     def answer_hook(self, home: Path, host: str, event: str, document: Mapping[str, Any]) -> Mapping[str, Any]:
         """The answer of one hook; empty when it says nothing."""
-        from memrepo.surfaces.hooks.act import HookSurroundings
         from memrepo.surfaces.hooks.arguments import HookArguments
         from memrepo.surfaces.hooks.entry import answer_event
+        from memrepo.surfaces.hooks.surroundings import HookSurroundings
 
         surroundings = HookSurroundings(
             locations=_find_locations(home), home=home, profile="default", path=None, clock=_tell_time

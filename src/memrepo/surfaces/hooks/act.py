@@ -8,120 +8,28 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
-from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from memrepo.errors import InvalidInput, MemrepoError
-from memrepo.model import SWARMS_FOLDER
 from memrepo.policy.tool_calls import ToolVerb
-from memrepo.profiles import find_closed_places, find_default_root, find_sessions_folder, find_settings_file
 from memrepo.surfaces.hooks import decide
 from memrepo.surfaces.hooks.message import HookAnswer, HookEvent
+from memrepo.surfaces.hooks.objections import find_objection, find_shell_folder
 
 if TYPE_CHECKING:
-    import datetime as dt
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping
+    from pathlib import Path
 
-    from memrepo.app import MemoryRepo
-    from memrepo.model import Locations
-    from memrepo.policy.tool_calls import ToolCall
     from memrepo.sessions import Session, SessionLedger
-    from memrepo.settings import Settings, TeamRepo
     from memrepo.surfaces.hooks.message import HookMessage
+    from memrepo.surfaces.hooks.surroundings import Guarded, HookSurroundings
 
 _NOTHING = HookAnswer()
-MEMORY_FOLDER = "the memory folder"
 _WITHOUT_END = frozenset({"codex", "vscode"})
 """Hosts that never tell the end of a session: old records go when the next one starts."""
 _DEAF_SUB_AGENTS = frozenset({"cursor"})
 """Hosts whose event of a starting sub-agent takes no context."""
 _SESSION_TAKING = frozenset({ToolVerb.READ, ToolVerb.SEARCH, ToolVerb.SHELL})
-
-
-class Guarded(NamedTuple):
-    """One root of memory, or the folders that may be it: what reasons call it, and the team that it is of."""
-
-    folders: tuple[Path, ...]
-    name: str
-    team: TeamRepo | None = None
-
-
-class HookSurroundings:
-    """One profile as a hook sees it. `path` is the memory folder of the command line, if one was given."""
-
-    def __init__(
-        self, *, locations: Locations, home: Path, profile: str, path: Path | None, clock: Callable[[], dt.datetime]
-    ) -> None:
-        self.locations = locations
-        self.home = home
-        self.profile = profile
-        self.path = path
-        self.clock = clock
-
-    @cached_property
-    def ledger(self) -> SessionLedger:
-        from memrepo.sessions import SessionLedger
-
-        return SessionLedger(find_sessions_folder(self.locations, self.profile), clock=self.clock)
-
-    @cached_property
-    def settings(self) -> Settings | None:
-        """The settings; None when they cannot be read: nothing of memory is open then."""
-        from memrepo.settings_file import read_settings
-
-        try:
-            return read_settings(find_settings_file(self.locations, self.profile), cache=self.locations.cache)
-        except MemrepoError:
-            return None
-
-    @cached_property
-    def roots(self) -> tuple[Path, ...]:
-        """Where the memory folder is; all places that it may be when the settings cannot be read."""
-        usual = find_default_root(self.locations, self.home, self.profile)
-        if self.path is not None:
-            return (self.path,)
-        if self.settings is not None:
-            return (self.settings.path or usual,)
-        return (usual, *_find_written_path(find_settings_file(self.locations, self.profile)))
-
-    @cached_property
-    def guarded(self) -> tuple[Guarded, ...]:
-        """The roots of memory: the user's own, then those of teams, whatever state their folders are in."""
-        teams = () if self.settings is None else self.settings.team_repos
-        theirs = (Guarded((team.path,), f"the team repo {team.name}", team) for team in teams)
-        return (Guarded(self.roots, MEMORY_FOLDER), *theirs)
-
-    @cached_property
-    def guarded_folders(self) -> tuple[Path, ...]:
-        """The folders of all roots of memory."""
-        return tuple(folder for one in self.guarded for folder in one.folders)
-
-    @cached_property
-    def closed(self) -> tuple[Path, ...]:
-        """Where memrepo keeps what is not memory (settings, sessions, the private store, indexes, notes of swarms): for
-        no tool."""
-        return (*find_closed_places(self.locations, self.profile, self.roots), *self.swarms)
-
-    @cached_property
-    def swarms(self) -> tuple[Path, ...]:
-        """The folders of swarms that are there."""
-        return tuple(place for root in self.roots if (place := root / SWARMS_FOLDER).is_dir())
-
-    def open_repo(self) -> MemoryRepo:
-        """The memory repo, to read from."""
-        from memrepo.app import MemoryRepo
-
-        return MemoryRepo.open(
-            locations=self.locations,
-            home=self.home,
-            profile=self.profile,
-            path=self.path,
-            read_only=True,
-            create=False,
-            may_be_missing=True,
-            clock=self.clock,
-        )
 
 
 def act(message: HookMessage, surroundings: HookSurroundings, *, can_rewrite: bool) -> HookAnswer:
@@ -237,12 +145,12 @@ def _decide_call(message: HookMessage, surroundings: HookSurroundings) -> HookAn
     if call is None or call.memory_tool is not None:
         return _NOTHING
     everything = frozenset(surroundings.guarded)
-    why = _find_objection(call, message, surroundings, readable=everything)
+    why = find_objection(call, message, surroundings, readable=everything)
     if why is None:  # what the task may read is only asked where it matters: that opens the repo
-        why = _find_objection(call, message, surroundings, readable=frozenset())
+        why = find_objection(call, message, surroundings, readable=frozenset())
         if why is not None and (readable := _find_readable(message, surroundings)):
             is_all = readable == everything
-            why = None if is_all else _find_objection(call, message, surroundings, readable=readable)
+            why = None if is_all else find_objection(call, message, surroundings, readable=readable)
             if why is None:
                 _note_memory_read(message, surroundings)
     return _NOTHING if why is None else HookAnswer(denial=decide.make_denial(why))
@@ -254,94 +162,6 @@ def _note_memory_read(message: HookMessage, surroundings: HookSurroundings) -> N
         session = _find_session(message, surroundings)
         if session is not None and not session.has_read_memory:
             surroundings.ledger.add_memory_read(message.host, message.session_id)
-
-
-def _find_objection(
-    call: ToolCall, message: HookMessage, surroundings: HookSurroundings, *, readable: frozenset[Guarded]
-) -> str | None:
-    if call.verb is ToolVerb.AGENT:
-        return None
-    if decide.changes_unnamed_files(call):
-        texts = tuple(decide.iter_argument_texts(call.arguments))
-        return decide.UNDECIDED if decide.names_any(texts, surroundings.guarded_folders, surroundings.home) else None
-    commands = [call.command] if call.command else []
-    if not call.is_known:
-        commands = list(decide.iter_commands(call.arguments))
-    folder = _find_shell_folder(call, message.folder)
-    whys = (_find_in_command(command, folder, surroundings, readable=readable) for command in commands)
-    why = next((why for why in whys if why is not None), None)
-    if why is None and (call.paths or call.verb is ToolVerb.SEARCH):
-        why = _find_in_paths(call, message, surroundings, readable=readable)
-    if why is None and not call.is_known:
-        why = _find_in_texts(call, commands, surroundings)
-    return why
-
-
-def _find_in_command(
-    command: str, folder: Path | None, surroundings: HookSurroundings, *, readable: frozenset[Guarded]
-) -> str | None:
-    from memrepo.policy.own_commands import find_own_command
-    from memrepo.policy.shell_commands import OFF, find_memory_touch
-
-    why = find_own_command(command, is_readable=surroundings.guarded[0] in readable)
-    if why is not None:
-        return why
-    home = surroundings.home
-    for one in surroundings.guarded:
-        named = _add_real(one.folders)
-        why = find_memory_touch(command, roots=named, home=home, folder=folder, is_readable=one in readable)
-        if why is not None:
-            return why.replace(MEMORY_FOLDER, one.name)
-    closed = _add_real(surroundings.closed)
-    why = find_memory_touch(command, roots=closed, home=home, folder=folder, is_readable=True)
-    if why is None and find_memory_touch(command, roots=closed, home=home, folder=folder, is_readable=False) == OFF:
-        why = OFF
-    return None if why is None else decide.CLOSED
-
-
-def _add_real(folders: Sequence[Path]) -> tuple[Path, ...]:
-    return tuple(dict.fromkeys((*folders, *(Path(one).resolve() for one in folders))))
-
-
-def _find_in_paths(
-    call: ToolCall, message: HookMessage, surroundings: HookSurroundings, *, readable: frozenset[Guarded]
-) -> str | None:
-    from memrepo.files.reach import resolve_reach
-    from memrepo.policy.access import GuardedRoot, decide_access
-
-    folders, closed = surroundings.guarded_folders, surroundings.closed
-    guarded_closed = [GuardedRoot(folder, is_readable=False) for folder in closed]
-    base = message.folder or surroundings.home
-    operation = decide.find_operation(call)
-    for path in call.paths or (str(base),):
-        places = resolve_reach(path, base=base, home=surroundings.home, roots=(*folders, *closed))
-        for one in surroundings.guarded:
-            roots = [GuardedRoot(root, one in readable, one.name, is_team=bool(one.team)) for root in one.folders]
-            why = decide.find_objection(call, decide_access(places, operation, roots=roots))
-            if why is not None:
-                return why.replace(MEMORY_FOLDER, one.name)
-        if not decide_access(places, operation, roots=guarded_closed).is_allowed:
-            return decide.CLOSED
-    return None
-
-
-def _find_in_texts(call: ToolCall, commands: Sequence[str], surroundings: HookSurroundings) -> str | None:
-    """What an unknown tool may be told in other words than a path or a command that was judged."""
-    judged = {*call.paths, *commands}
-    home, folders = surroundings.home, (*surroundings.guarded_folders, *surroundings.closed)
-    if decide.names_any(tuple(decide.iter_programs(call.arguments)), folders, home):
-        return decide.UNDECIDED
-    others = [text for text in decide.iter_argument_texts(call.arguments) if text not in judged]
-    return decide.UNDECIDED if decide.writes_any(others, folders, home) else None
-
-
-def _find_shell_folder(call: ToolCall, folder: Path | None) -> Path | None:
-    """Where a command starts: some tools take a folder of their own."""
-    for name in ("workdir", "cwd", "working_directory", "dir_path", "directory"):
-        value = call.arguments.get(name)
-        if isinstance(value, str) and value:
-            return Path(value) if folder is None else folder / value
-    return folder
 
 
 def _find_readable(message: HookMessage, surroundings: HookSurroundings) -> frozenset[Guarded]:
@@ -388,7 +208,7 @@ def _watch_read(message: HookMessage, surroundings: HookSurroundings) -> None:
             listed=None if settings is None else settings.untrusted_tools,
             home=surroundings.home,
             trusted_folders=surroundings.roots,
-            current_folder=_find_shell_folder(call, message.folder),
+            current_folder=find_shell_folder(call, message.folder),
         )
         for one in calls
     )
@@ -422,15 +242,3 @@ def _find_project(session: Session | None, message: HookMessage, surroundings: H
     except InvalidInput:  # the home folder or the memory folder: no project
         return None
     return workspace.root
-
-
-def _find_written_path(settings_file: Path) -> tuple[Path, ...]:
-    """The folders of memory that faulty settings name, teams' too, as far as they can be made out."""
-    import re
-
-    try:
-        text = settings_file.read_text("utf-8", errors="replace")
-    except OSError:
-        return ()
-    found = re.findall(r"""(?:^|[{,])\s*path\s*=\s*["'](/[^"'\n]+)["']""", text, re.MULTILINE)
-    return tuple(Path(one) for one in found)

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import BinaryIO
 
-    from memrepo.surfaces.hooks.act import HookSurroundings
     from memrepo.surfaces.hooks.arguments import HookArguments
+    from memrepo.surfaces.hooks.surroundings import HookSurroundings
 
 INPUT_LIMIT_BYTES = 16 * 1024 * 1024
 _CHUNK_BYTES = 1024 * 1024
@@ -150,7 +150,7 @@ def _make_surroundings(arguments: HookArguments) -> HookSurroundings:
     from memrepo.locations import find_locations
     from memrepo.profiles import DEFAULT_PROFILE, check_profile
     from memrepo.surfaces.environment import read_environment
-    from memrepo.surfaces.hooks.act import HookSurroundings
+    from memrepo.surfaces.hooks.surroundings import HookSurroundings
 
     environment = read_environment()
     path = None if not arguments.path else Path(os.path.abspath(Path(arguments.path).expanduser()))  # noqa: PTH100
