@@ -9,13 +9,15 @@
     ├── Refused            a rule said no
     │   ├── TooLarge
     │   ├── ApprovalNeeded
-    │   └── ReadOnly
+    │   ├── ReadOnly
+    │   └── ArrivalRefused
     ├── Conflict           someone else changed it
     │   ├── ChangedOnDisk
     │   ├── StaleRef
     │   ├── MergeConflict
     │   ├── NothingToCommit
-    │   └── SideEmptied
+    │   ├── SideEmptied
+    │   └── HistoryReplaced
     ├── Busy               held by another process, or too slow; try again
     │   ├── LockBusy
     │   ├── SourceBusy
@@ -30,6 +32,7 @@
     │   ├── BackupFault
     │   └── ExportFault
     └── GitFailed          git ran and said no
+        └── RemoteFailed
 
 Errors carry facts; surfaces add exit codes and statuses (`surfaces/present.py` holds the only table). No error may
 hold a secret or a whole memory.
@@ -120,6 +123,13 @@ class ReadOnly(Refused):
     code = "read-only"
 
 
+class ArrivalRefused(Refused):
+    """Files that came from the remote, or would go there, break a rule; `faults` names each as `(path, why)`."""
+
+    code = "arrival-refused"
+    fact_names = ("rule", "actor", "action", "target", "faults")
+
+
 class Conflict(MemrepoError):
     """Someone else changed what this act was based on; nothing was written."""
 
@@ -158,6 +168,12 @@ class SideEmptied(Conflict):
 
     code = "side-emptied"
     fact_names = ("side", "before", "after")
+
+
+class HistoryReplaced(Conflict):
+    """The remote and this folder share no history any more, and nothing says what either side forgot since."""
+
+    code = "history-replaced"
 
 
 class Busy(MemrepoError):
@@ -255,3 +271,9 @@ class GitFailed(MemrepoError):
 
     code = "git-failed"
     fact_names = ("argv", "exit_code", "stderr")
+
+
+class RemoteFailed(GitFailed):
+    """The private remote could not be reached, or refused what was sent."""
+
+    code = "remote-failed"

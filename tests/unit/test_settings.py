@@ -183,7 +183,14 @@ name = ""
     ("text", "key", "why"),
     [
         ("enabeld = true", "enabeld", "is no setting; did you mean enabled?"),
-        ("qqq = 1", "qqq", "is no setting: enabled, path, store_url, untrusted_tools, workspaces"),
+        (
+            "qqq = 1",
+            "qqq",
+            (
+                "is no setting: enabled, path, store_url, remote_url, remote_confirmed_private, untrusted_tools, "
+                "workspaces"
+            ),
+        ),
         ("[[workspaces]]\nid = 'a'\nrot = '/x'", "workspaces.a.rot", "is no setting; did you mean root?"),
         ("enabled = 'yes'", "enabled", "must be true or false, for example false"),
         ("enabled = 1", "enabled", "must be true or false, for example false"),

@@ -92,13 +92,18 @@ class GitClient:
         timeout_s: float | None = None,
         at: dt.datetime | None = None,
         extra: Sequence[Override] = (),
+        network: bool = False,
     ) -> GitOutput:
-        """Passes the gate and runs one local command; for the verbs of this folder. Changes: what the command does.
+        """Passes the gate and runs one command; for the verbs of this folder. Changes: what the command does.
+
+        `network` lets it reach another machine by https or ssh; without it git speaks to nobody.
 
         Errors: those of `Gate.check` and of `run_git`.
         """
         self._gate.check()
-        return run_git(self.root, args, stdin=stdin, ok_codes=ok_codes, timeout_s=timeout_s, at=at, extra=extra)
+        return run_git(
+            self.root, args, stdin=stdin, ok_codes=ok_codes, timeout_s=timeout_s, at=at, extra=extra, network=network
+        )
 
     def check(self) -> None:
         """Passes the gate without running anything: the same errors as before any verb. Changes: nothing."""

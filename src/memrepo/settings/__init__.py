@@ -51,6 +51,8 @@ class Settings:
     enabled: bool = True
     path: Path | None = None
     store_url: str | None = None
+    remote_url: str | None = None
+    remote_confirmed_private: bool = False
     untrusted_tools: tuple[str, ...] = ()
     workspaces: tuple[Workspace, ...] = ()
     team_repos: tuple[TeamRepo, ...] = ()
@@ -91,6 +93,21 @@ _ROWS = (
         "The private store: `sqlite:///` and the absolute path of a file outside the memory folder. Unset: a file in "
         "the data folder.",
         '"sqlite:////home/me/.memrepo/store.db"',
+    ),
+    SettingRow(
+        "remote_url",
+        "text",
+        "",
+        "The private remote that the memory folder is synced with: https://HOST/PATH, ssh://USER@HOST/PATH or "
+        "USER@HOST:PATH, without a password. Unset: no sync.",
+        '"git@example.org:me/memory.git"',
+    ),
+    SettingRow(
+        "remote_confirmed_private",
+        "true or false",
+        "false",
+        "Your word that the repository at remote_url is private and yours. Nothing is sent or fetched without it.",
+        "true",
     ),
     SettingRow(
         "untrusted_tools",
@@ -203,6 +220,10 @@ def get_setting(settings: Settings, key: str) -> SettingValue:
         return None if settings.path is None else str(settings.path)
     if key == "store_url":
         return settings.store_url
+    if key == "remote_url":
+        return settings.remote_url
+    if key == "remote_confirmed_private":
+        return settings.remote_confirmed_private
     if key == UNTRUSTED_TOOLS:
         return list(settings.untrusted_tools)
     if key == WORKSPACES:
@@ -307,13 +328,16 @@ def make_settings_error(faults: Sequence[Fault], file: str) -> SettingsError:
 
 def _make_settings(raw: Mapping[str, Any]) -> Settings:
     """Turns a mapping that passed the rules into settings."""
-    unknown = set(raw) - {"enabled", "path", "store_url", UNTRUSTED_TOOLS, *TABLE_LISTS}
-    if unknown or not isinstance(raw.get("enabled", True), bool):
+    known = {"enabled", "path", "store_url", "remote_url", "remote_confirmed_private", UNTRUSTED_TOOLS, *TABLE_LISTS}
+    switches = [raw.get("enabled", True), raw.get("remote_confirmed_private", False)]
+    if set(raw) - known or not all(isinstance(switch, bool) for switch in switches):
         raise ValueError("not a mapping that passed")
     return Settings(
         enabled=raw.get("enabled", True),
         path=Path(raw["path"]) if "path" in raw else None,
         store_url=raw.get("store_url"),
+        remote_url=raw.get("remote_url"),
+        remote_confirmed_private=switches[1],
         untrusted_tools=_make_texts(raw.get(UNTRUSTED_TOOLS, [])),
         workspaces=tuple(_make_workspace(table) for table in raw.get(WORKSPACES, ())),
         team_repos=tuple(

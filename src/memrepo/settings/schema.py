@@ -15,6 +15,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
 from memrepo.settings import TEAM_REPOS, TEAM_REPOS_MOST, WORKSPACES, describe_settings
 from memrepo.settings.lines import Steps, find_line, find_similar, index_lines
+from memrepo.settings.remote_url import check_remote_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -135,6 +136,8 @@ class SettingsTable(BaseModel):
     enabled: bool = True
     path: Folder | None = None
     store_url: Annotated[str, AfterValidator(check_store_url)] | None = None
+    remote_url: Annotated[str, AfterValidator(check_remote_url)] | None = None
+    remote_confirmed_private: bool = False
     untrusted_tools: list[Annotated[str, AfterValidator(check_tool_pattern)]] = []
     workspaces: list[WorkspaceTable] = []
     team_repos: list[TeamTable] = []

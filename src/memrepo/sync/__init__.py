@@ -1,0 +1,1 @@
+"""The memory on several machines: one private remote that the user owns."""
