@@ -14,7 +14,7 @@ from memrepo.errors import GitMissing, InvalidInput, Refused, TooLarge
 from memrepo.files.atomic import remove_stale_temporaries
 from memrepo.files.paths import check_repo_path, list_markdown
 from memrepo.format.document import Document, add_link
-from memrepo.format.entries import parse_bullet
+from memrepo.format.entries import content_hash, parse_bullet
 from memrepo.git.compaction import (
     CompactReport,
     compact,
@@ -23,6 +23,8 @@ from memrepo.git.compaction import (
     search_git_folder,
     search_objects,
 )
+from memrepo.git.network import OWN_REFS, TRACKING, find_ref
+from memrepo.git.trees import compare, is_ancestor, list_commits, read_objects
 from memrepo.journal import list_damaged_journals
 from memrepo.model import (
     MEMORY_FILE,
@@ -37,6 +39,7 @@ from memrepo.model import (
 from memrepo.planning.curation import require_user
 from memrepo.planning.file_draft import limit_of
 from memrepo.planning.undo import undo_change
+from memrepo.sync_state import Replaced, note_replaced, read_state
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -151,8 +154,39 @@ class History:
             remove_stale_temporaries(self._writer.root)  # they hold whole files
             needles = self._collect_forgotten(git, texts)
             before = git.count_commits()
-            report = compact(git, git.memory_branch, "Compact history", Trailers(task.origin, task.task_id))
+            self._note_what_the_remote_has_not_heard(git)
+            trailers = Trailers(task.origin, task.task_id)
+            report = compact(git, git.memory_branch, "Compact history", trailers, doomed_refs=OWN_REFS)
             return self._prove(git, report, before, needles)
+
+    def _note_what_the_remote_has_not_heard(self, git: GitClient) -> None:
+        """Remembers which entries came and went since the remote last heard of this folder: no commit will tell.
+
+        Without it a fact that was forgotten just before a compaction could come back by sync.
+        """
+        state, here = read_state(self._writer.git_folder), git.head()
+        held = state.replaced.held if state.replaced is not None else state.held or find_ref(git, TRACKING)
+        if here is None or held is None:
+            return
+        is_known = is_ancestor(git, held, here)
+        start = held if is_known else list_commits(git, here, None)[0]
+        edits = [edit for edit in compare(git, start, here) if edit.path.lower().endswith(".md")]
+        sides = [[edit.before for edit in edits], [edit.after for edit in edits]]
+        contents = read_objects(git, [blob[1] for side in sides for blob in side if blob is not None])
+        before, after = (
+            {
+                content_hash(entry.text)
+                for blob in side
+                if blob is not None
+                for entry in Document.parse(contents[blob[1]]).entries
+            }
+            for side in sides
+        )
+        note_replaced(
+            self._writer.git_folder,
+            Replaced(held, frozenset(after - before), frozenset(before - after)),
+            adds=not is_known,
+        )
 
     def _plan_undo(self, git: GitClient, session: WriteSession, commit: Commit) -> tuple[FileChange, ...]:
         reads: dict[RepoPath, FileSnapshot] = {}

@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from memrepo.advance import advance, recover_advance
 from memrepo.errors import (
     DiskFault,
     GitFailed,
@@ -155,6 +156,14 @@ class Writer:
             if not is_done:  # else the write stands; that the lock could not be removed, the next writer hears
                 raise
 
+    @contextmanager
+    def lock_alone(self, *, timeout_s: float = LOCK_WAIT_S) -> Iterator[None]:
+        """Holds the write lock and looks at nothing: for what stands beside the files. Errors: LockBusy, ReadOnly."""
+        if self._read_only:
+            raise ReadOnly("this process opened the memory repo read-only", action="write", target=str(self.root))
+        with self._lock.hold(timeout_s=timeout_s):
+            yield
+
     def pack_if_due(self) -> bool:
         """Packs the history when loose objects have piled up; True when it did. For the end of a process's work.
 
@@ -202,6 +211,8 @@ class WriteSession:
         A file that is neither as it was before nor as the write wants it was edited since: the edit wins, and the
         unfinished write, which nobody was told had happened, is dropped for that file.
         """
+        if self._git is not None and (paths := recover_advance(self._git)):
+            self._tell(Change(paths, None))
         record = read_journal(self._git_folder)
         if record is None:
             if has_stale_temporaries(self._git_folder):  # killed before its journal stood
@@ -319,6 +330,19 @@ class WriteSession:
                 write_journal(self._git_folder, replace(record, is_written=True))
         self._tell(Change(tuple(change.path for change in changes), applied.commit))
         return applied
+
+    def advance(self, after: CommitId) -> tuple[RepoPath, ...]:
+        """Moves the branch, with files and index, to a commit that sync made; returns the paths that changed.
+
+        Errors and changes: those of `advance.advance`; what stopped an earlier write of this session.
+        """
+        assert self._git is not None  # noqa: S101 - without git there is no commit to move to
+        if self._failed is not None:
+            raise self._failed
+        paths = advance(self._git, after)
+        if paths:
+            self._tell(Change(paths, after))
+        return paths
 
     def _commit(self, paths: list[RepoPath], message: Message) -> Applied:
         if self._git is None:

@@ -68,9 +68,12 @@ def read_file(root: Path, path: RepoPath, *, limit_bytes: int = READ_LIMIT_BYTES
         return FileSnapshot(path, None, None) if folder is None else _read(folder, name, path, limit_bytes)
 
 
-def replace_file(root: Path, path: RepoPath, data: bytes, *, expect_digest: str | None) -> FileSnapshot:
+def replace_file(
+    root: Path, path: RepoPath, data: bytes, *, expect_digest: str | None, is_executable: bool | None = None
+) -> FileSnapshot:
     """Puts the bytes in the place of a file that still has `expect_digest`; None means that it must be absent.
 
+    `is_executable` gives its owner the right to run it, or takes it from all.
     Errors: ChangedOnDisk, PathRefused, DiskFault. The file is as it was, but for one case: when only the last step, the
     sync of its folder, fails, it holds the new bytes. Changes: the file; missing folders above it, which stay.
     A new file is for its owner alone (0600, folders 0700); an existing one keeps its mode. Two syncs.
@@ -79,6 +82,8 @@ def replace_file(root: Path, path: RepoPath, data: bytes, *, expect_digest: str 
         assert folder is not None  # noqa: S101 - it was created
         _require_digest(folder, name, path, expect_digest)
         mode = _require_writable(folder, name, path)
+        if is_executable is not None:
+            mode = mode | 0o100 if is_executable else mode & ~0o111
         with folder.temporary(data, mode=mode) as temporary:
             _require_digest(folder, name, path, expect_digest)
             if expect_digest is None:

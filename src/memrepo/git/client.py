@@ -34,7 +34,7 @@ from memrepo.git.commits import (
 )
 from memrepo.git.gate import Gate
 from memrepo.git.hardening import TEXT_MERGE_OVERRIDES
-from memrepo.git.process import run_git
+from memrepo.git.process import OUTPUT_LIMIT_BYTES, run_git
 from memrepo.git.status import FileType, IndexLock, WorkTree, WorkTreeState, parse_status
 from memrepo.model import CommitId
 
@@ -93,6 +93,7 @@ class GitClient:
         at: dt.datetime | None = None,
         extra: Sequence[Override] = (),
         network: bool = False,
+        limit_bytes: int = OUTPUT_LIMIT_BYTES,
     ) -> GitOutput:
         """Passes the gate and runs one command; for the verbs of this folder. Changes: what the command does.
 
@@ -102,7 +103,15 @@ class GitClient:
         """
         self._gate.check()
         return run_git(
-            self.root, args, stdin=stdin, ok_codes=ok_codes, timeout_s=timeout_s, at=at, extra=extra, network=network
+            self.root,
+            args,
+            stdin=stdin,
+            ok_codes=ok_codes,
+            timeout_s=timeout_s,
+            at=at,
+            extra=extra,
+            network=network,
+            limit_bytes=limit_bytes,
         )
 
     def check(self) -> None:

@@ -106,11 +106,16 @@ def compact(
     # Resolved conflicts stay in the index with all three texts, and gc keeps what the index names.
     client.run("update-index", "--clear-resolve-undo")
     leftovers = _remove_leftovers(client.root / ".git")
-    client.run("reflog", "expire", "--expire=now", "--expire-unreachable=now", "--all", timeout_s=LONG_TIMEOUT_S)
-    client.run("gc", "--prune=now", "--quiet", timeout_s=LONG_TIMEOUT_S)
+    drop_unreachable(client)
     own = f"refs/heads/{branch}"
     kept_refs = tuple(name for name, commit in client.refs() if name != own and commit != new)
     return CompactReport(new, old, removed_refs, leftovers, kept_refs, kept_worktrees)
+
+
+def drop_unreachable(client: GitClient) -> None:
+    """Removes every object that no ref needs, and what reflogs remember. Changes: reflogs, objects, no ref, no file."""
+    client.run("reflog", "expire", "--expire=now", "--expire-unreachable=now", "--all", timeout_s=LONG_TIMEOUT_S)
+    client.run("gc", "--prune=now", "--quiet", timeout_s=LONG_TIMEOUT_S)
 
 
 def _remove_worktrees(client: GitClient) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 REGULAR, EXECUTABLE = "100644", "100755"
 _LONG_TIMEOUT_S = 120.0
+_OBJECTS_LIMIT_BYTES = 1024 * 1024 * 1024
 _ABSENT = "0" * 40
 
 
@@ -135,7 +136,7 @@ def read_objects(client: GitClient, ids: Collection[str]) -> dict[str, bytes]:
         return {}
     data = client.run(
         "cat-file", "--batch", "--buffer", stdin="".join(f"{one}\n" for one in wanted).encode(),
-        timeout_s=_LONG_TIMEOUT_S,
+        timeout_s=_LONG_TIMEOUT_S, limit_bytes=_OBJECTS_LIMIT_BYTES,
     ).stdout  # fmt: skip
     found: dict[str, bytes] = {}
     at = 0

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memrepo.errors import PathRefused
+from memrepo.files.atomic import READ_LIMIT_BYTES
 from memrepo.files.paths import check_repo_path
 from memrepo.git.audit import audit_attributes
 from memrepo.git.trees import EXECUTABLE, REGULAR
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 FILES_LIMIT = 10_000
 MARKDOWN_LIMIT_BYTES = 1024 * 1024
 """A file of memory holds at most 64 KB when memrepo writes it; a hand may have gone further."""
-OTHER_LIMIT_BYTES = 10 * 1024 * 1024
+OTHER_LIMIT_BYTES = READ_LIMIT_BYTES
 TOTAL_LIMIT_BYTES = 200 * 1024 * 1024
 FAULTS_LIMIT = 20
 
