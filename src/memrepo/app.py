@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from memrepo.settings import Settings
     from memrepo.statistics import Week
     from memrepo.swarm import Member, Swarms
+    from memrepo.sync.engine import Sync
     from memrepo.writer import Writer
 
 
@@ -200,6 +201,25 @@ class MemoryRepo(MemoryExchange):
         return History(self._writer, store=self.store)
 
     @cached_property
+    def sync(self) -> Sync:
+        """The sync with the private remote of the settings; off for a folder that is not this profile's own."""
+        from memrepo.sync.engine import Sync
+
+        return Sync(
+            self._writer,
+            url=self.settings.remote_url if self.is_own_folder else None,
+            is_confirmed=self.settings.remote_confirmed_private,
+            clock=self._clock,
+            purge_derived=self.purge_index,
+        )
+
+    @property
+    def is_own_folder(self) -> bool:
+        """Whether this is the folder of the profile, and not another that was opened by its path."""
+        own = self.settings.path or find_default_root(self.locations, self._home, self.profile)
+        return os.path.realpath(own) == os.path.realpath(self.root)
+
+    @cached_property
     def _writer(self) -> Writer:
         from memrepo.lock import WriteLock
         from memrepo.writer import Writer
@@ -337,7 +357,7 @@ class MemoryRepo(MemoryExchange):
         try:
             return fix(self._as_patient(), foreign=Foreign(foreign) if foreign else None)
         finally:  # what was made for the folder as it was before
-            for part in ("_writer", "service", "history"):
+            for part in ("_writer", "service", "history", "sync"):
                 self.__dict__.pop(part, None)
 
     def _as_patient(self) -> Patient:
@@ -352,6 +372,7 @@ class MemoryRepo(MemoryExchange):
             finds_git=self.has_git_program,
             now=self._clock(),
             teams=tuple((state.repo.name, state.why) for state in self.look_at_teams()),
+            is_synced=self.sync.is_on,
         )
 
     # Sessions of agents

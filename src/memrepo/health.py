@@ -33,6 +33,7 @@ from memrepo.lock import clear_lock, may_live, read_lock
 from memrepo.model import ENTRY_LIMIT_CHARS, INBOX_FILE, MARKDOWN_FILES_LIMIT, MEMORY_FILE, Origin
 from memrepo.planning.file_draft import limit_of
 from memrepo.policy.redaction import redact
+from memrepo.sync_state import read_state
 from memrepo.writer import BLOCKED
 
 if TYPE_CHECKING:
@@ -89,6 +90,7 @@ class Patient:
     finds_git: bool
     now: dt.datetime
     teams: tuple[tuple[str, str], ...] = ()
+    is_synced: bool = False
 
 
 def check_health(patient: Patient) -> tuple[HealthRow, ...]:
@@ -110,6 +112,7 @@ def check_health(patient: Patient) -> tuple[HealthRow, ...]:
         _check_pending,
         _check_store,
         _check_team_memory,
+        _check_memory_folder_sync,
     )
     return tuple(_guard(check, patient) for check in checks)
 
@@ -328,6 +331,34 @@ def _check_team_memory(patient: Patient) -> HealthRow:
     return HealthRow(
         "Team memory", Status.WARN, f"not read: {_some(bad)}", "memrepo team list; memrepo team remove NAME"
     )
+
+
+def _check_memory_folder_sync(patient: Patient) -> HealthRow:
+    name = "Memory folder sync"
+    if not patient.is_synced:
+        return HealthRow(name, Status.SKIP, "off")
+    state = read_state(patient.writer.git_folder)
+    if state.pause is not None:
+        why = f"paused since {state.pause.since}: {state.pause.message}"
+        return HealthRow(name, Status.WARN, why, state.pause.hint)
+    if state.failure is not None and _is_long_ago(state.failure.since, patient.now):
+        why = f"fails since {state.failure.since}: {state.failure.message}"
+        return HealthRow(name, Status.WARN, why, state.failure.hint)
+    if state.last_pull_at is None:
+        return HealthRow(name, Status.PASS, "on; not synced yet")
+    pushed = f", last push {state.last_push_at}" if state.last_push_at else ""
+    later = f"; the last try failed: {state.failure.message}" if state.failure is not None else ""
+    return HealthRow(name, Status.PASS, f"last pull {state.last_pull_at}{pushed}{later}")
+
+
+def _is_long_ago(since: str, now: dt.datetime) -> bool:
+    """Whether a failure lasts for more than a day; a time that cannot be read counts as long ago."""
+    import datetime as dt
+
+    try:
+        return now - dt.datetime.fromisoformat(since) > dt.timedelta(days=1)
+    except (ValueError, TypeError):
+        return True
 
 
 def _some(rows: list[str]) -> str:

@@ -47,11 +47,14 @@ class Replaced:
 
 @dataclass(frozen=True, slots=True)
 class SyncState:
-    """`held`: the remote's head that this folder last held all of; None before the first sync.
+    """`remote` is the address that all of this is about, without user info.
+
+    `held`: the remote's head that this folder last held all of; None before the first sync.
 
     `pause` waits for the person; `failure` is the last error of a sync that may go through later, with its first time.
     """
 
+    remote: str | None = None
     held: CommitId | None = None
     replaced: Replaced | None = None
     last_pull_at: str | None = None
@@ -113,6 +116,7 @@ def _from_json(raw: dict[str, Any]) -> SyncState:
         raise ValueError("another version")
     replaced = raw.get("replaced")
     return SyncState(
+        remote=_text_or_none(raw.get("remote")),
         held=_commit(raw.get("held")),
         replaced=None
         if replaced is None

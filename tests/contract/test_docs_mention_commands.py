@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import click
 import pytest
 from tests.kit.cowork import make_cowork, make_row
+from tests.kit.remotes import Switchboard, make_bare
 from tests.kit.teams import make_team
 
 from memrepo.app import MemoryRepo
@@ -100,6 +101,8 @@ def test_every_example_of_the_page_runs(
     # A server keeps the standard output it takes; tests/surfaces/test_mcp_transports.py runs real ones.
     monkeypatch.setattr("memrepo.surfaces.mcp.stdio.take_stdout", lambda: -1)
     monkeypatch.setattr("memrepo.surfaces.mcp.stdio.serve_stdio", lambda server, descriptor: None)
+    network = Switchboard({"git@example.org:me/memory.git": make_bare(tmp_path / "host" / "memory.git")})
+    network.put_in(monkeypatch)
     (tmp_path / "programs").mkdir()
     (tmp_path / "programs" / "bwrap").touch(mode=0o755)
     monkeypatch.setenv("PATH", str(tmp_path / "programs"), prepend=os.pathsep)

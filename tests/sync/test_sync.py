@@ -287,6 +287,8 @@ def test_a_compaction_replaces_the_remotes_history_and_the_other_machine_follows
     there.say("Speaks German")
     report = here.run()
     assert report.replaced_there
+    assert b"very secret thing" not in list_remote_objects(here.root)
+    assert machines.network.calls[-2:] == ["ls-remote", "push"]
     raw_git(machines.bare, "gc", "--prune=now", "--quiet")
     assert b"very secret thing" not in list_remote_objects(machines.bare)
     assert there.run().replaced_here

@@ -84,6 +84,23 @@ def fetch(client: GitClient, url: str, *, timeout_s: float = NETWORK_TIMEOUT_S) 
     return find_ref(client, ARRIVED)
 
 
+def find_remote_head(client: GitClient, url: str, *, timeout_s: float = NETWORK_TIMEOUT_S) -> CommitId | None:
+    """The head of the remote's branch, without fetching it; None when there is none.
+
+    Changes: nothing. Errors: RemoteFailed, GitTimeout.
+    """
+    try:
+        listed = client.run(
+            "ls-remote", "--quiet", "--refs", "--", url, REMOTE_BRANCH, timeout_s=timeout_s, network=True
+        ).stdout
+    except GitFailed as error:
+        raise explain(error, "ls-remote") from error
+    except GitTimeout as error:
+        raise _timed_out("ls-remote", timeout_s) from error
+    words = listed.decode("ascii", "replace").split()
+    return CommitId(words[0]) if words else None
+
+
 def push(
     client: GitClient,
     url: str,
@@ -141,9 +158,14 @@ def remove_remote(client: GitClient) -> bool:
     found = read_remote(client)
     if found:
         client.run("config", "--local", "--remove-section", f"remote.{REMOTE}")
+    delete_own_refs(client)
+    return bool(found)
+
+
+def delete_own_refs(client: GitClient) -> None:
+    """Removes the refs of sync. Changes: the refs."""
     for name in OWN_REFS:
         delete_ref(client, name)
-    return bool(found)
 
 
 def read_remote(client: GitClient) -> dict[str, str]:

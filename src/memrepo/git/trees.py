@@ -184,8 +184,8 @@ def is_ancestor(client: GitClient, old: str, new: str) -> bool:
 
 
 def find_merge_base(client: GitClient, one: str, other: str) -> CommitId | None:
-    """The newest commit that both lead back to, None when they share none. Changes: nothing."""
-    found = client.run("merge-base", one, other, ok_codes=(0, 1)).stdout.decode("ascii").split()
+    """The newest commit that both lead back to; None when they share none, or one is no object here."""
+    found = client.run("merge-base", one, other, ok_codes=(0, 1, 128)).stdout.decode("ascii").split()
     return CommitId(found[0]) if found else None
 
 

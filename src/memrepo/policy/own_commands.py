@@ -40,6 +40,7 @@ LISTING = {
     "approvals": frozenset({"grant", "deny"}),
     "settings": frozenset({"set", "unset"}),
     "team": frozenset({"add", "remove"}),
+    "sync": frozenset({"set", "unset", "now", "resume"}),
 }
 """Groups that list by themselves, and which of their commands decide."""
 

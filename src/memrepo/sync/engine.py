@@ -21,9 +21,11 @@ from memrepo.git.network import (
     ARRIVED,
     NEXT,
     TRACKING,
+    delete_own_refs,
     delete_ref,
     fetch,
     find_ref,
+    find_remote_head,
     push,
     remove_remote,
     set_ref,
@@ -186,10 +188,10 @@ class Sync:
         return self._writer.git, self._url
 
     def _run(self, git: GitClient, url: str, take: Take | None, *, pushes: bool) -> SyncReport:
-        set_remote(git, url)
+        self._meet(git, url)
         report = SyncReport()
         for _ in range(ROUNDS):
-            there = fetch(git, url)
+            there = self._fetch(git, url)
             with self._writer.hold() as session:
                 done = self._take_in(git, session, there, take)
             report = replace(
@@ -210,6 +212,26 @@ class Sync:
             stderr=(),
         )
 
+    def _fetch(self, git: GitClient, url: str) -> CommitId | None:
+        """The remote's head; after a compaction the old history is not fetched again only to be replaced."""
+        replaced = read_state(self._writer.git_folder).replaced
+        if replaced is not None and find_remote_head(git, url) == replaced.held:
+            return replaced.held
+        return fetch(git, url)
+
+    def _meet(self, git: GitClient, url: str) -> None:
+        """Makes the managed remote match. What is known of another address says nothing of this one."""
+        set_remote(git, url)
+        folder, remote = self._writer.git_folder, hide_user(url)
+        if read_state(folder).remote == remote:
+            return
+        with self._writer.lock_alone():
+            state = read_state(folder)
+            if state.remote is not None:
+                delete_own_refs(git)
+                state = SyncState(replaced=state.replaced)
+            write_state(folder, replace(state, remote=remote))
+
     def _take_in(self, git: GitClient, session: WriteSession, there: CommitId | None, take: Take | None) -> _Round:
         """Brings this folder up to what was fetched, under the lock."""
         here = git.head()
@@ -217,7 +239,7 @@ class Sync:
         relation = _look(git, here, there, read_state(self._writer.git_folder))
         plan = choose(relation, take)
         if plan.step is Step.KEEP:
-            check_departure(git, here, there, take)
+            check_departure(git, here, there if plan.lease is None else None, take)
             delete_ref(git, NEXT)  # a killed run may have left it
             self._note_pull(git, held=there if plan.lease is None else None)
             return _Round(here, there, plan.lease)
@@ -256,7 +278,7 @@ class Sync:
 
     def _note_push(self, git: GitClient, done: _Round) -> int:
         """Remembers what the remote now holds, and returns how many commits it got. Old history goes at last."""
-        count = _count(git, done.head, done.there)
+        count = _count(git, done.head, done.there if done.lease is None else None)
         with self._writer.lock_alone():
             folder = self._writer.git_folder
             state = replace(read_state(folder), last_push_at=self._now())

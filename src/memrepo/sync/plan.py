@@ -88,7 +88,7 @@ def choose(relation: Relation, take: Take | None = None) -> Plan:
 
 def _choose_for_nothing(relation: Relation, take: Take | None) -> Plan:
     """The remote has no branch: it is new, or it lost everything."""
-    if (relation.held is None and relation.replaced is None) or take is Take.HERE:
+    if relation.held is None or relation.replaced is not None or take is Take.HERE:
         return Plan(Step.KEEP)
     raise SideEmptied(
         "the remote lost its branch main and everything in it",

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from memrepo.errors import MemrepoError
 from memrepo.surfaces.cli.options import USER, count, yes_option
 from memrepo.surfaces.cli.table import MemrepoCommand, MemrepoGroup
-from memrepo.surfaces.present import escape_control
+from memrepo.surfaces.present import escape_control, escape_lines
 
 if TYPE_CHECKING:
     from memrepo.app import MemoryRepo
@@ -37,12 +38,13 @@ def compact(invocation: Invocation, *, is_confirmed: bool) -> int:
     """
     repo = invocation.open()
     invocation.confirm(
-        "replace the whole history with one commit? It cannot be taken back",
+        f"replace the whole history with one commit{_name_remote(repo)}? It cannot be taken back",
         action="compacting the history",
         is_confirmed=is_confirmed,
     )
     result = repo.compact(USER)
-    invocation.output.emit(_describe(result), _format(result))
+    remote = _replace_remote(repo)
+    invocation.output.emit({**_describe(result), "remote": remote[0]}, [*_format(result), *remote[1]])
     return 0 if result.is_proven else _EXIT_NOT_PROVEN
 
 
@@ -71,7 +73,7 @@ def clear_workspace(invocation: Invocation, *, workspace: str, keep_history: boo
     where = invocation.find_workspace(repo, workspace)
     path = repo.get_workspace_file(where.id)
     entries = count(len(list(repo.iter_entries([path]))), "entry", "entries")
-    _ask(invocation, f"{path} ({entries})", keep_history=keep_history, is_confirmed=is_confirmed)
+    _ask(invocation, repo, f"{path} ({entries})", keep_history=keep_history, is_confirmed=is_confirmed)
     removed = repo.service.clear_workspace(where.id, USER)
     return _finish(invocation, repo, (removed,), keep_history=keep_history)
 
@@ -87,13 +89,13 @@ def clear_global(invocation: Invocation, *, keep_history: bool, is_confirmed: bo
     memrepo clear global
     """
     repo = invocation.open()
-    _ask(invocation, "all global memories", keep_history=keep_history, is_confirmed=is_confirmed)
+    _ask(invocation, repo, "all global memories", keep_history=keep_history, is_confirmed=is_confirmed)
     removed = repo.service.clear_global(USER)
     return _finish(invocation, repo, removed, keep_history=keep_history)
 
 
-def _ask(invocation: Invocation, what: str, *, keep_history: bool, is_confirmed: bool) -> None:
-    more = "" if keep_history else " and replace the whole history? It cannot be taken back"
+def _ask(invocation: Invocation, repo: MemoryRepo, what: str, *, keep_history: bool, is_confirmed: bool) -> None:
+    more = "" if keep_history else f" and replace the whole history{_name_remote(repo)}? It cannot be taken back"
     invocation.confirm(f"clear {what}{more or '?'}", action=f"clearing {what}", is_confirmed=is_confirmed)
 
 
@@ -106,9 +108,27 @@ def _finish(invocation: Invocation, repo: MemoryRepo, removed: tuple[RepoPath, .
             invocation.output.tell("the history keeps the text until: memrepo compact")
         return 0
     result = repo.compact(USER)
-    document["compaction"] = _describe(result)
-    invocation.output.emit(document, [*lines, *_format(result)])
+    remote = _replace_remote(repo)
+    document["compaction"] = {**_describe(result), "remote": remote[0]}
+    invocation.output.emit(document, [*lines, *_format(result), *remote[1]])
     return 0 if result.is_proven else _EXIT_NOT_PROVEN
+
+
+def _name_remote(repo: MemoryRepo) -> str:
+    """What the question says of the remote, whose history goes too."""
+    return f", and that of the remote {repo.sync.status().url}" if repo.sync.is_on else ""
+
+
+def _replace_remote(repo: MemoryRepo) -> tuple[str | None, list[str]]:
+    """Syncs after a compaction: None without a remote, else `replaced`, or `waiting` with what is to be done."""
+    if not repo.sync.is_on:
+        return None, []
+    try:
+        repo.sync.run()
+    except MemrepoError as error:
+        again = f"the remote still has the old history: {error.message}"
+        return "waiting", [escape_lines(again), "to replace it: memrepo sync now"]
+    return "replaced", ["the remote's history was replaced too"]
 
 
 def _describe(result: CompactResult) -> dict[str, object]:

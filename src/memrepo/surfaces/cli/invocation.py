@@ -99,8 +99,8 @@ class Invocation:
         """The workspace that a `DIR|ID` on the command line means. Errors: InvalidInput."""
         return repo.find_workspace(argument, current_folder=find_current_folder())
 
-    def confirm(self, question: str, *, action: str, is_confirmed: bool) -> None:
-        """Goes on only when the user said yes: with `--yes`, or on the terminal.
+    def confirm(self, question: str, *, action: str, is_confirmed: bool, option: str = "--yes") -> None:
+        """Goes on only when the user said yes: with the option, or on the terminal.
 
         Errors: ApprovalNeeded when nobody can be asked, Refused when the answer is no; nothing was changed then.
         """
@@ -109,7 +109,7 @@ class Invocation:
         if self.options.as_json or not self.environment.can_ask:
             raise ApprovalNeeded(
                 f"{action} needs your confirmation",
-                hint="to confirm, run it again with --yes",
+                hint=f"to confirm, run it again with {option}",
                 rule="confirmation",
                 action=action,
                 approval="yes",

@@ -103,6 +103,9 @@ def set_value(invocation: Invocation, key: str, value: str) -> None:
     if key == _PATH or split_workspace_key(key, ())[1] == _ROOT:
         value = str(invocation.find_path(value))
     after = set_setting(before, key, value, file=str(file))
+    if key == "remote_url" and after != before:  # the word of the user was about another address
+        after = unset_setting(after, "remote_confirmed_private", file=str(file))
+        invocation.output.tell("say that it is private and yours: memrepo settings set remote_confirmed_private true")
     new = save_settings(invocation, before, after)
     kept = value if new is None else get_setting(new, key)
     invocation.output.emit({"key": key, "value": kept}, f"{escape_control(key)} = {_format_value(kept)}")

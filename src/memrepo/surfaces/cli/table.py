@@ -57,6 +57,7 @@ COMMANDS: dict[str, Row] = {
     "retire": Row("retiring", "retire", "Take out of a database what the folder holds now."),
     "restore": Row("retiring", "restore", "Put retired rows back into their database."),
     "stats": Row("statistics", "stats", "Show per week what was written, read, reviewed and repeated."),
+    "sync": Row("syncing", "sync", "Keep the same memory on several machines, through a private remote."),
     "doctor": Row("doctor", "doctor", "Check that everything is well, and mend it."),
     "index": Row("recalling", "index", "Look at the search index, or make it anew."),
     "eval": Row("evaluating", "evaluate", "Measure recall, and try to break the promises of memory."),
