@@ -9,6 +9,7 @@
     ├── Refused            a rule said no
     │   ├── TooLarge
     │   ├── ApprovalNeeded
+    │   ├── AnswerRefused
     │   ├── ReadOnly
     │   └── ArrivalRefused
     ├── Conflict           someone else changed it
@@ -21,6 +22,7 @@
     ├── Busy               held by another process, or too slow; try again
     │   ├── LockBusy
     │   ├── SourceBusy
+    │   ├── ModelFailed
     │   └── GitTimeout
     ├── RepositoryFault    an invariant of the folder or of the store is broken
     │   ├── WorkTreeBlocked
@@ -130,6 +132,13 @@ class ArrivalRefused(Refused):
     fact_names = ("rule", "actor", "action", "target", "faults")
 
 
+class AnswerRefused(Refused):
+    """A model's answer is of no form that may be applied; `faults` says what is wrong, never the answer itself."""
+
+    code = "answer-refused"
+    fact_names = ("rule", "actor", "action", "target", "faults")
+
+
 class Conflict(MemrepoError):
     """Someone else changed what this act was based on; nothing was written."""
 
@@ -194,6 +203,13 @@ class SourceBusy(Busy):
 
     code = "source-busy"
     fact_names = ("path",)
+
+
+class ModelFailed(Busy):
+    """A language model did not answer: `model` names it, `status` is that of HTTP or of a command."""
+
+    code = "model-failed"
+    fact_names = ("model", "status", "attempts")
 
 
 class GitTimeout(Busy):
