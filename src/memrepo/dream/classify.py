@@ -47,7 +47,8 @@ def _find_reason(change: Change, paths: Collection[RepoPath], talk: Talk | None)
     """Why a change waits for review; "" when it does not."""
     if any(line.by != Author.AGENT for line in change.lines):
         return "a line of yours"
-    if any(line.path == MEMORY_FILE for line in change.lines) or change.file == MEMORY_FILE:
+    is_link = change.op in {Op.LINK, Op.UNLINK}
+    if is_link or any(line.path == MEMORY_FILE for line in change.lines) or change.file == MEMORY_FILE:
         return "every session reads MEMORY.md"
     if change.op is Op.PROMOTE or (
         change.op not in {Op.DISCARD, Op.REMOVE} and any(line.path == INBOX_FILE for line in change.lines)

@@ -56,6 +56,9 @@ class Op(StrEnum):
     MOVE = "move"
     PROMOTE = "promote"
     DISCARD = "discard"
+    # Only the rules of `tidy` propose these: a link to a file in the index, and one less to a file that is gone.
+    LINK = "link"
+    UNLINK = "unlink"
 
 
 class Operation(BaseModel):
