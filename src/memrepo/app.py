@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from memrepo.approvals import ForgetOutcome, Request
+    from memrepo.dream.models import Model
+    from memrepo.dream.runner import Dreams
     from memrepo.git.client import GitClient
     from memrepo.health import HealthRow, Patient
     from memrepo.history import CompactResult, History
@@ -220,6 +222,44 @@ class MemoryRepo(MemoryExchange):
         return os.path.realpath(own) == os.path.realpath(self.root)
 
     @cached_property
+    def dreams(self) -> Dreams:
+        """Dreams: run one, list them, settle what waits (`dreams.reviews`)."""
+        from memrepo.dream.review import Reviews
+        from memrepo.dream.runner import Dreams
+
+        return Dreams(
+            self._writer,
+            Reviews(self._writer, self.history, clock=self._clock),
+            clock=self._clock,
+            home=self._home,
+            ledger=self.sessions,
+            find_workspace=self._find_session_workspace,
+            workspaces=self.workspaces,
+            is_on=self.settings.dream and self.settings.enabled,
+        )
+
+    def make_dream_model(self, find_key: Callable[[str], str | None]) -> Model | None:
+        """The model that the settings name, None when they name none; `find_key` reads a variable of the environment.
+
+        Errors: InvalidInput for a model, an address or a variable that cannot be used.
+        """
+        from memrepo.errors import InvalidInput
+
+        settings = self.settings
+        if settings.dream_model is None:
+            return None
+        from memrepo.dream.models import make_model
+
+        key = find_key(settings.dream_key_variable) if settings.dream_key_variable else None
+        if settings.dream_key_variable and not key:
+            raise InvalidInput(
+                f"the variable {settings.dream_key_variable} is not set, and it should hold the model's key",
+                hint=f"export {settings.dream_key_variable}=..., or: memrepo settings unset dream_key_variable",
+                key="dream_key_variable",
+            )
+        return make_model(settings.dream_model, url=settings.dream_url, api_key=key)
+
+    @cached_property
     def _writer(self) -> Writer:
         from memrepo.lock import WriteLock
         from memrepo.writer import Writer
@@ -239,7 +279,17 @@ class MemoryRepo(MemoryExchange):
         )
 
     def compact(self, task: TaskContext, *, texts: Iterable[str] = ()) -> CompactResult:
-        """Replaces the history, proves it, and empties the search index. Errors: those of `History.compact`."""
+        """Replaces the history, proves it, and empties the search index; what waits in dreams is given up.
+
+        Errors: those of `History.compact`.
+        """
+        if not self.is_missing:
+            from memrepo.planning.curation import require_user
+
+            require_user(task, "compact history")
+            from memrepo.dream.records import drop_waiting
+
+            drop_waiting(self._writer.git_folder)
         result = self.history.compact(task, texts=texts)
         self.purge_index()
         return replace(result, checked=(*result.checked, "search index (emptied)"))
@@ -357,7 +407,7 @@ class MemoryRepo(MemoryExchange):
         try:
             return fix(self._as_patient(), foreign=Foreign(foreign) if foreign else None)
         finally:  # what was made for the folder as it was before
-            for part in ("_writer", "service", "history", "sync"):
+            for part in ("_writer", "service", "history", "sync", "dreams"):
                 self.__dict__.pop(part, None)
 
     def _as_patient(self) -> Patient:
@@ -468,6 +518,15 @@ class MemoryRepo(MemoryExchange):
                 name=workspace_id,
             )
         return path
+
+    def _find_session_workspace(self, folder: str) -> Workspace | None:
+        """The workspace that a session ran in, None where that cannot be told."""
+        from memrepo.errors import InvalidInput
+
+        try:
+            return self.find_workspace(folder, current_folder=Path(folder))
+        except InvalidInput:  # the home folder, the memory folder, or gone
+            return next((one for one in self.workspaces if one.root and Path(folder).is_relative_to(one.root)), None)
 
     def _find_named_workspace(self, workspace_id: str) -> Workspace | None:
         """A workspace that no settings know but a file names, as when the repo came from another machine."""

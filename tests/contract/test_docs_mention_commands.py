@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import io
 import json
 import os
@@ -90,6 +91,12 @@ def ask_to_forget(home: Path) -> None:
             repo.request_forget(ref, TaskContext(task_id="s-1"))
 
 
+def leave_lines_to_tidy(home: Path) -> None:
+    """An agent's double, which a dream removes at once, and two of the user's own, which wait."""
+    with (home / "CoWork Memory" / "lessons.md").open("a", encoding="utf-8") as file:
+        file.write("- Knocks twice [by: agent]\n- Knocks twice [by: agent]\n- Bows once\n- Bows once\n- Bows once\n")
+
+
 def test_every_example_of_the_page_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -121,11 +128,16 @@ def test_every_example_of_the_page_runs(
     question = {"conv": "c", "question": "What does Ann play?", "covered": ["D1:1"]}
     (tmp_path / "measured" / "facts.jsonl").write_text(json.dumps(fact) + "\n", "utf-8")
     (tmp_path / "measured" / "questions.jsonl").write_text(json.dumps(question) + "\n", "utf-8")
+    day = ""
     for example in EXAMPLES:
         command, _, source = example.partition(" < ")
         stdin = (tmp_path / source).read_bytes() if source else b""
         if example == "memrepo approvals":
             ask_to_forget(tmp_path)
+        if example == "memrepo dream now --tidy":
+            leave_lines_to_tidy(tmp_path)
+            day = dt.datetime.now().astimezone().date().isoformat()
+        command = command.replace("2026-10-05", day)
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
         status = run(shlex.split(command.replace(" ~/", f" {tmp_path}/"))[1:])
         told = capsys.readouterr()

@@ -148,7 +148,7 @@ class Desk:
 
 
 def line(text: str, number: int, path: str = "me.md", by: str = "agent") -> Line:
-    return Line(path=path, line=number, hash=content_hash(text), text=text, by=by)
+    return Line(path=path, line=number, hash=content_hash(text), text=text, by=by, meta="elsewhere")
 
 
 def change(op: Op, *lines: Line, **fields: str) -> Change:
@@ -197,6 +197,14 @@ def test_a_line_that_moved_is_found_and_one_that_changed_is_stale() -> None:
     )
     assert [state for state, _ in states] == ["applied", "stale", "stale", "stale", "stale"]
     assert desk["me"] == ["- new above", "- was agent's", "- twice [by: agent]", "- twice [by: agent]"]
+
+
+def test_of_two_lines_of_one_text_the_one_that_was_seen_is_found() -> None:
+    text = "- Uses tabs [by: user; added: 2026-01-01]\n- Uses tabs\n- Uses tabs\n"
+    seen = next(one for one in tidy([(RepoPath("me.md"), text.encode())]) if one.lines and one.lines[0].line == 3)
+    desk = Desk(me="- new above\n- Uses tabs\n- Uses tabs [by: user; added: 2026-01-01]\n")
+    assert desk.plan(seen) == [("applied", "")]
+    assert desk["me"] == ["- new above", "- Uses tabs [by: user; added: 2026-01-01]"]
 
 
 def test_a_change_without_room_or_sense_holds_up_no_other() -> None:

@@ -188,7 +188,7 @@ name = ""
             "qqq",
             (
                 "is no setting: enabled, path, store_url, remote_url, remote_confirmed_private, untrusted_tools, "
-                "workspaces"
+                "dream, dream_model, dream_url, dream_key_variable, workspaces"
             ),
         ),
         ("[[workspaces]]\nid = 'a'\nrot = '/x'", "workspaces.a.rot", "is no setting; did you mean root?"),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from memrepo.dream.operations import Line
 from memrepo.format.document import Document
-from memrepo.format.entries import content_hash
+from memrepo.format.entries import content_hash, render_entry
 from memrepo.model import INBOX_FILE, LESSONS_FILE, ME_FILE, MEMORY_FILE, RepoPath
 from memrepo.planning.curation import is_naming_entry
 from memrepo.policy.redaction import redact
@@ -84,7 +84,19 @@ def build_catalogue(files: Sequence[tuple[RepoPath, bytes]], *, limit_chars: int
 
 def make_line(path: RepoPath, entry: Entry) -> Line:
     """An entry as changes name it."""
-    return Line(path=path, line=entry.line, hash=content_hash(entry.text), text=entry.text, by=entry.by)
+    return Line(
+        path=path,
+        line=entry.line,
+        hash=content_hash(entry.text),
+        text=entry.text,
+        by=entry.by,
+        meta=digest_meta(entry),
+    )
+
+
+def digest_meta(entry: Entry) -> str:
+    """Tells two lines of one text apart by what stands behind it."""
+    return content_hash(render_entry("x", entry.meta))[:16]
 
 
 def _may_be_named(document: Document, entry: Entry) -> bool:

@@ -95,6 +95,7 @@ class Line(BaseModel):
     hash: str
     text: str
     by: str
+    meta: str = ""
 
 
 class Change(BaseModel):

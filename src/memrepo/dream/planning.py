@@ -8,19 +8,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from memrepo.dream.catalogue import digest_meta
 from memrepo.dream.operations import Change, Op
-from memrepo.errors import NotFound, StaleRef, TooLarge
+from memrepo.errors import StaleRef, TooLarge
 from memrepo.format.entries import content_hash
 from memrepo.model import (
     LESSONS_FILE,
     ME_FILE,
     MEMORY_FILE,
     Author,
-    ContentHash,
     Entry,
     Fact,
     Kind,
-    Ref,
     RepoPath,
     Scope,
 )
@@ -46,7 +45,7 @@ def _plan(draft: Draft, change: Change, today: dt.date) -> Change:
     try:
         found = [_find(draft, change, number) for number in range(len(change.lines))]
         why = _apply(draft, change, found, today)
-    except (NotFound, StaleRef):
+    except StaleRef:
         return change.model_copy(update={"state": "stale", "why": "the line changed since"})
     except TooLarge as error:
         why = error.message
@@ -56,12 +55,25 @@ def _plan(draft: Draft, change: Change, today: dt.date) -> Change:
 
 
 def _find(draft: Draft, change: Change, number: int) -> tuple[FileDraft, Entry]:
+    """Where a line stands now: as it was, else its text by the same author if only one line has it.
+
+    Of lines that are the same to the letter the nearest is as good as any. Errors: StaleRef.
+    """
     line = change.lines[number]
-    ref = Ref(RepoPath(line.path), line.line)
-    file, entry = draft.get(ref, ContentHash(line.hash))
-    if entry.by != line.by or entry.line in file.removed or entry.line in file.replaced:
-        raise StaleRef(f"{ref} changed since", ref=str(ref), expected=line.hash, actual=line.hash)
-    return file, entry
+    file = draft.file(RepoPath(line.path))
+    free = [
+        entry
+        for entry in file.document.entries
+        if content_hash(entry.text) == line.hash
+        and entry.by == line.by
+        and entry.line not in file.removed
+        and entry.line not in file.replaced
+    ]
+    same = [entry for entry in free if digest_meta(entry) == line.meta]
+    if file.is_new or not (same or len(free) == 1):
+        where = f"{line.path}, line {line.line}"
+        raise StaleRef(f"{where} changed since", ref=where, expected=line.hash, actual=None)
+    return file, min(same or free, key=lambda entry: abs(entry.line - line.line))
 
 
 def _apply(draft: Draft, change: Change, found: Found, today: dt.date) -> str:

@@ -87,10 +87,13 @@ def make_id(at: dt.datetime, taken: Sequence[Record]) -> str:
 
 
 def save_record(git_folder: Path, record: Record) -> Record:
-    """Keeps a record, without the texts of what is settled. Changes: its file. Errors: DiskFault."""
+    """Keeps a record, without the texts of what is settled, and returns it as it came. Changes: its file.
+
+    Errors: DiskFault.
+    """
     kept = record.model_copy(update={"changes": tuple(_forget_texts(change) for change in record.changes)})
     write_internal(git_folder / DREAMS_FOLDER, f"{record.id}.json", kept.model_dump_json(indent=1).encode())
-    return kept
+    return record
 
 
 def find_record(git_folder: Path, record_id: str) -> Record | None:

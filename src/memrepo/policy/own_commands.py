@@ -38,6 +38,7 @@ DECIDING = frozenset(
 LISTING = {
     "inbox": frozenset({"keep", "pin", "discard"}),
     "approvals": frozenset({"grant", "deny"}),
+    "dream": frozenset({"now", "accept", "reject", "undo"}),
     "settings": frozenset({"set", "unset"}),
     "team": frozenset({"add", "remove"}),
     "sync": frozenset({"set", "unset", "now", "resume"}),

@@ -28,6 +28,11 @@ TEAM_REPOS = "team_repos"
 TABLE_LISTS = frozenset({WORKSPACES, TEAM_REPOS})
 """Settings that are lists of tables."""
 TEAM_REPOS_MOST = 3
+PLAIN_KEYS = (
+    *("enabled", "store_url", "remote_url", "remote_confirmed_private"),
+    *("dream", "dream_model", "dream_url", "dream_key_variable"),
+)
+"""Settings that stand in the file as they are: text, or true or false."""
 SettingValue = bool | str | list[str] | list[dict[str, Any]] | dict[str, Any] | None
 
 
@@ -54,6 +59,10 @@ class Settings:
     remote_url: str | None = None
     remote_confirmed_private: bool = False
     untrusted_tools: tuple[str, ...] = ()
+    dream: bool = False
+    dream_model: str | None = None
+    dream_url: str | None = None
+    dream_key_variable: str | None = None
     workspaces: tuple[Workspace, ...] = ()
     team_repos: tuple[TeamRepo, ...] = ()
 
@@ -116,6 +125,35 @@ _ROWS = (
         "Names of tools that read text of people whom you do not vouch for: an agent that used one writes to the "
         "inbox. `*` stands for anything.",
         '["mcp__crm__*"]',
+    ),
+    SettingRow(
+        "dream",
+        "true or false",
+        "false",
+        "Whether memrepo dreams by itself when `memrepo dream now --if-due` runs. By hand you always may.",
+        "true",
+    ),
+    SettingRow(
+        "dream_model",
+        "text",
+        "",
+        "The model that dreams: `openai:NAME` at `dream_url`, `llm:NAME` of the llm library, or `command:PROGRAM "
+        "ARGUMENTS`. Unset: dreams tidy by rule, without a model.",
+        '"openai:gpt-5-mini"',
+    ),
+    SettingRow(
+        "dream_url",
+        "text",
+        "",
+        "Where an `openai:` model answers: the address of any endpoint of that form, up to and with `/v1`.",
+        '"https://api.openai.com/v1"',
+    ),
+    SettingRow(
+        "dream_key_variable",
+        "text",
+        "",
+        "The name of the environment variable that holds the model's key. The key itself is stored nowhere.",
+        '"OPENAI_API_KEY"',
     ),
     SettingRow(
         "workspaces",
@@ -214,16 +252,11 @@ def get_setting(settings: Settings, key: str) -> SettingValue:
 
     Errors: NotFound, with the key that may be meant.
     """
-    if key == "enabled":
-        return settings.enabled
     if key == "path":
         return None if settings.path is None else str(settings.path)
-    if key == "store_url":
-        return settings.store_url
-    if key == "remote_url":
-        return settings.remote_url
-    if key == "remote_confirmed_private":
-        return settings.remote_confirmed_private
+    if key in PLAIN_KEYS:
+        value: SettingValue = getattr(settings, key)
+        return value
     if key == UNTRUSTED_TOOLS:
         return list(settings.untrusted_tools)
     if key == WORKSPACES:
@@ -328,8 +361,8 @@ def make_settings_error(faults: Sequence[Fault], file: str) -> SettingsError:
 
 def _make_settings(raw: Mapping[str, Any]) -> Settings:
     """Turns a mapping that passed the rules into settings."""
-    known = {"enabled", "path", "store_url", "remote_url", "remote_confirmed_private", UNTRUSTED_TOOLS, *TABLE_LISTS}
-    switches = [raw.get("enabled", True), raw.get("remote_confirmed_private", False)]
+    known = {"path", *PLAIN_KEYS, UNTRUSTED_TOOLS, *TABLE_LISTS}
+    switches = [raw.get("enabled", True), raw.get("remote_confirmed_private", False), raw.get("dream", False)]
     if set(raw) - known or not all(isinstance(switch, bool) for switch in switches):
         raise ValueError("not a mapping that passed")
     return Settings(
@@ -339,6 +372,10 @@ def _make_settings(raw: Mapping[str, Any]) -> Settings:
         remote_url=raw.get("remote_url"),
         remote_confirmed_private=switches[1],
         untrusted_tools=_make_texts(raw.get(UNTRUSTED_TOOLS, [])),
+        dream=switches[2],
+        dream_model=raw.get("dream_model"),
+        dream_url=raw.get("dream_url"),
+        dream_key_variable=raw.get("dream_key_variable"),
         workspaces=tuple(_make_workspace(table) for table in raw.get(WORKSPACES, ())),
         team_repos=tuple(
             TeamRepo(table["name"], Path(table["path"]), _make_texts(table.get("workspace_ids", [])))

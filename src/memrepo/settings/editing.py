@@ -147,7 +147,7 @@ def _read_value(key: str, value: object, ids: list[str], file: str) -> object:
     if not isinstance(value, str):
         return value
     _, field = split_workspace_key(key, ids)
-    if (field or key) in {"enabled", "memory", "remote_confirmed_private"}:
+    if (field or key) in {"enabled", "memory", "remote_confirmed_private", "dream"}:
         return _YES_NO.get(value.strip().casefold(), value)
     if key == UNTRUSTED_TOOLS and not value.lstrip().startswith("["):
         return [value]

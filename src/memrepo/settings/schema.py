@@ -37,6 +37,9 @@ _TEAM_FIELDS = {
     "path": 'text, for example "/home/me/team/core"',
     "workspace_ids": 'list of text, for example ["billing"]',
 }
+_MODEL = re.compile(r"(?:openai|llm|command):\S.{0,400}")
+_ENDPOINT = re.compile(r"https?://[^\s/@?#]+(?:/[^\s@?#]*)?")
+_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,60}")
 
 
 def check_folder(value: str) -> str:
@@ -103,6 +106,27 @@ def check_team_name(value: str) -> str:
     return value
 
 
+def check_model(value: str) -> str:
+    """The model of dreams. Errors: ValueError."""
+    if not _MODEL.fullmatch(value) or not value.isprintable():
+        raise ValueError("must be openai:NAME, llm:NAME or command:PROGRAM ARGUMENTS")
+    return value
+
+
+def check_endpoint(value: str) -> str:
+    """The address of a model. Errors: ValueError."""
+    if not _ENDPOINT.fullmatch(value) or not value.isprintable():
+        raise ValueError("must be an http or https address, without a user name, a query or a fragment")
+    return value
+
+
+def check_variable(value: str) -> str:
+    """The name of an environment variable, which no key is. Errors: ValueError."""
+    if not _VARIABLE.fullmatch(value):
+        raise ValueError("must be the name of a variable in capitals, never the key itself")
+    return value
+
+
 Folder = Annotated[str, AfterValidator(check_folder)]
 
 
@@ -139,6 +163,10 @@ class SettingsTable(BaseModel):
     remote_url: Annotated[str, AfterValidator(check_remote_url)] | None = None
     remote_confirmed_private: bool = False
     untrusted_tools: list[Annotated[str, AfterValidator(check_tool_pattern)]] = []
+    dream: bool = False
+    dream_model: Annotated[str, AfterValidator(check_model)] | None = None
+    dream_url: Annotated[str, AfterValidator(check_endpoint)] | None = None
+    dream_key_variable: Annotated[str, AfterValidator(check_variable)] | None = None
     workspaces: list[WorkspaceTable] = []
     team_repos: list[TeamTable] = []
 

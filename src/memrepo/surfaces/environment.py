@@ -1,8 +1,8 @@
 """What the process was started with: the only reader of environment variables above `git/process`.
 
 Variables: `MEMREPO_HOME` (puts config, data and cache under one folder), `NO_COLOR` (any value that is not empty:
-no colour, https://no-color.org), `TERM`, `COLUMNS`; for `memrepo install` those of the hosts. Everything is read once
-and handed on as a value.
+no colour, https://no-color.org), `TERM`, `COLUMNS`; for `memrepo install` those of the hosts; for a dream the one that
+the settings name. Everything is read once and handed on as a value.
 """
 
 from __future__ import annotations
@@ -52,6 +52,11 @@ def read_environment() -> Environment:
 def read_host_variables() -> dict[str, str]:
     """The variables by which agent hosts find their settings, and the one of an active virtual environment."""
     return {name: os.environ[name] for name in _HOST_VARIABLES if name in os.environ}
+
+
+def find_variable(name: str) -> str | None:
+    """The value of a variable that the settings name: a model's key, which goes into its requests and nowhere else."""
+    return os.environ.get(name) or None
 
 
 def find_current_folder() -> Path:

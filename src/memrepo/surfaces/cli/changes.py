@@ -55,7 +55,7 @@ def diff(invocation: Invocation, commit: str | None, file: str | None) -> None:
     repo = invocation.open(read_only=True)
     path = parse_file(repo, file) if file else None
     text = repo.history.diff(commit, path=path).decode("utf-8", "surrogateescape")
-    lines = _paint_diff(invocation, text)
+    lines = paint_diff(invocation, text)
     if not lines and commit is None:
         invocation.output.tell("no unsaved edits")
     invocation.output.emit({"commit": commit, "diff": text}, lines)
@@ -97,7 +97,7 @@ def show_commit(invocation: Invocation, repo: MemoryRepo, revision: str) -> None
         ("files", count(len(changes), "file")),
     ]
     lines = [f"{name}: {escape_control(value)}" for name, value in heads if value]
-    lines += ["", f"    {escape_control(commit.subject)}", "", *_paint_diff(invocation, text)]
+    lines += ["", f"    {escape_control(commit.subject)}", "", *paint_diff(invocation, text)]
     files = [{"change": change.code, "path": change.path} for change in changes]
     invocation.output.emit({"commit": describe_commit(commit), "files": files, "diff": text}, lines)
 
@@ -115,7 +115,8 @@ def describe_commit(commit: Commit) -> dict[str, object]:
     }
 
 
-def _paint_diff(invocation: Invocation, text: str) -> list[str]:
+def paint_diff(invocation: Invocation, text: str) -> list[str]:
+    """The lines of a unified diff, safe to print, with their colours."""
     lines = escape_lines(text).removesuffix("\n").split("\n") if text else []
     return [
         invocation.output.paint(line, _DIFF_STYLES[line[0]]) if line[:1] in _DIFF_STYLES else line for line in lines

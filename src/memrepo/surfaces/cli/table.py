@@ -45,6 +45,7 @@ COMMANDS: dict[str, Row] = {
     "inbox": Row("inbox", "inbox", "Review what agents wrote and you have not seen."),
     "approvals": Row("approvals", "approvals", "Answer what agents ask to forget."),
     "commitments": Row("commitments", "commitments", "List what was promised, by its day."),
+    "dream": Row("dreaming", "dream", "Tidy memory, with a language model or without, and review what it proposes."),
     "log": Row("changes", "log", "List what was written, the newest first."),
     "diff": Row("changes", "diff", "Show what a commit changed, or what you edited since."),
     "undo": Row("changes", "undo", "Take a commit back."),
