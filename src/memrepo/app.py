@@ -423,6 +423,7 @@ class MemoryRepo(MemoryExchange):
             now=self._clock(),
             teams=tuple((state.repo.name, state.why) for state in self.look_at_teams()),
             is_synced=self.sync.is_on,
+            describe_dreams=self.dreams.describe_health,
         )
 
     # Sessions of agents

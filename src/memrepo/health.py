@@ -91,6 +91,8 @@ class Patient:
     now: dt.datetime
     teams: tuple[tuple[str, str], ...] = ()
     is_synced: bool = False
+    describe_dreams: Callable[[], tuple[bool, str, str]] = lambda: (True, "nothing was dreamt yet", "")
+    """Whether dreams are well, what is seen of them, and the next step: asked of them, who stand beside us."""
 
 
 def check_health(patient: Patient) -> tuple[HealthRow, ...]:
@@ -113,6 +115,7 @@ def check_health(patient: Patient) -> tuple[HealthRow, ...]:
         _check_store,
         _check_team_memory,
         _check_memory_folder_sync,
+        _check_dreams,
     )
     return tuple(_guard(check, patient) for check in checks)
 
@@ -359,6 +362,11 @@ def _is_long_ago(since: str, now: dt.datetime) -> bool:
         return now - dt.datetime.fromisoformat(since) > dt.timedelta(days=1)
     except (ValueError, TypeError):
         return True
+
+
+def _check_dreams(patient: Patient) -> HealthRow:
+    is_well, detail, remedy = patient.describe_dreams()
+    return HealthRow("Dreams", Status.PASS if is_well else Status.WARN, detail, remedy)
 
 
 def _some(rows: list[str]) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.kit.chat_server import ChatServer, Reply, serve_chat
+from tests.kit.repos import raw_git
 from tests.kit.transcripts import assistant, tool_result, user, write_claude
 
 from memrepo.dream.gate import TOKENS_PER_DAY, check_budget, check_due, spent_tokens
@@ -279,3 +280,52 @@ def test_transcripts_are_only_read(desk: HereProgram) -> None:
     before = path.read_bytes(), path.stat().st_mtime_ns
     desk("dream", "now")
     assert (path.read_bytes(), path.stat().st_mtime_ns) == before
+
+
+# The timer, and the doctor
+
+
+def test_a_timer_is_shown_written_once_and_taken_away(memrepo: HereProgram) -> None:
+    memrepo("init")
+    folder = memrepo.home / ".config" / "systemd" / "user"
+    shown = memrepo("schedule", "--with", "systemd", "--dry-run")
+    assert "+OnCalendar=*-*-* 03:30:00" in shown.out
+    assert not folder.exists()
+    assert memrepo("schedule", "--with", "systemd").status == 3
+    assert not folder.exists()
+    told = memrepo("schedule", "--with", "systemd", "--at", "4:15", "--yes")
+    assert (told.status, "next: systemctl --user enable --now memrepo-dream.timer" in told.out) == (0, True)
+    assert "04:15:00" in (folder / "memrepo-dream.timer").read_text()
+    assert "MEMREPO_HOME" in (folder / "memrepo-dream.service").read_text()
+    assert "nothing changed" in memrepo("schedule", "--with", "systemd", "--at", "04:15", "--yes").out
+    assert memrepo("schedule", "--with", "systemd", "--remove", "--yes").status == 0
+    assert not (folder / "memrepo-dream.timer").exists()
+
+
+def test_a_timer_that_is_not_ours_is_left(memrepo: HereProgram) -> None:
+    folder = memrepo.home / ".config" / "systemd" / "user"
+    folder.mkdir(parents=True)
+    (folder / "memrepo-dream.timer").write_text("mine\n")
+    assert memrepo("schedule", "--with", "systemd", "--yes").status == 3
+    assert (folder / "memrepo-dream.timer").read_text() == "mine\n"
+    for at in ("24:00", "noon", "3:60", ":"):
+        assert memrepo("schedule", "--with", "cron", "--at", at).status == 2
+    assert memrepo("--json", "schedule", "--with", "cron").document["line"].endswith("dream now --if-due")
+
+
+def test_the_doctor_tells_of_dreams(desk: HereProgram, chat: ChatServer) -> None:
+    def row() -> tuple[str, str]:
+        checks = desk("--json", "doctor").document["checks"]
+        return next((check["status"], check["detail"]) for check in checks if check["name"] == "Dreams")
+
+    assert row() == ("PASS", "nothing was dreamt yet")
+    chat.answer = script(propose)
+    desk("dream", "now")
+    assert row() == ("PASS", "2 changes wait for your review")
+    raw_git(desk.home / "CoWork Memory", "branch", "-D", f"dream/{dt.datetime.now().astimezone():%Y-%m-%d}")
+    assert row()[0] == "WARN"
+    desk("dream", "reject")
+    chat.answer = None
+    chat.replies = [Reply("no JSON")]
+    desk("dream", "now")
+    assert row() == ("WARN", "the last dream failed: the model's answer cannot be used, and nothing was changed")

@@ -36,6 +36,7 @@ DENIED = [
     "memrepo --profile x sync now",
     "cd a;" * 40_000 + "memrepo inbox keep a",
     "memrepo dream accept",
+    "memrepo schedule --yes",
     "memrepo dream --json undo 2026-10-05",
 ]
 ALLOWED = [

@@ -151,6 +151,23 @@ class Dreams:
             gate=check_due(records, now, is_on=self._is_on, has_news=True, has_changed=True),
         )
 
+    def describe_health(self) -> tuple[bool, str, str]:
+        """Whether dreams are well, what is seen of them, and the next step when there is one. Changes: nothing."""
+        records = list_records(self._git_folder)
+        if not records:
+            return True, "nothing was dreamt yet", ""
+        branches = {name for name, _ in self._writer.git.branches()} if self._writer.git is not None else set()
+        lost = next((one for one in records if one.waiting and one.branch not in branches), None)
+        if lost is not None:
+            return False, f"what waits of dream {lost.id} has lost its branch", f"memrepo dream reject {lost.id}"
+        if records[0].status == "failed":
+            return False, f"the last dream failed: {records[0].failure}", "memrepo dream now"
+        waiting = sum(len(record.waiting) for record in records)
+        detail = (
+            f"{waiting} {'change waits' if waiting == 1 else 'changes wait'} for your review" if waiting else "settled"
+        )
+        return True, detail, "memrepo dream diff" if waiting else ""
+
     def _check_due(self, records: Sequence[Record], now: dt.datetime, *, has_news: bool) -> Gate:
         head = self._writer.git.head() if self._writer.git is not None else None
         last = next((one for one in records if one.head), None)

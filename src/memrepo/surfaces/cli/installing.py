@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
@@ -78,7 +78,7 @@ def install(
     """
     target = _Target.find(invocation, host, scope, folder)
     plan = plan_install(target.pieces, present=target.present, recorded=target.recorded, is_forced=is_forced)
-    _carry_out(invocation, target, plan, is_install=True, is_dry=is_dry, is_confirmed=is_confirmed)
+    carry_out(invocation, target, plan, is_install=True, is_dry=is_dry, is_confirmed=is_confirmed)
 
 
 @click.command(cls=MemrepoCommand, short_help="Take memory out of an agent host.")
@@ -111,7 +111,7 @@ def uninstall(
         backups=target.store.read_backups(target.recorded),
         is_forced=is_forced,
     )
-    _carry_out(invocation, target, plan, is_install=False, is_dry=is_dry, is_confirmed=is_confirmed)
+    carry_out(invocation, target, plan, is_install=False, is_dry=is_dry, is_confirmed=is_confirmed)
 
 
 @click.command(cls=MemrepoCommand, short_help="Show which agent hosts have memory.")
@@ -178,6 +178,18 @@ class _Target:
             InstallStore(invocation.locations.data, host=host, scope=in_scope, folder=where),
         )
 
+    @property
+    def name(self) -> str:
+        return self.host.name
+
+    @property
+    def title(self) -> str:
+        return self.host.title
+
+    @property
+    def next_steps(self) -> tuple[str, ...]:
+        return self.host.next_steps
+
     @cached_property
     def recorded(self) -> dict[Path, Any]:
         return self.store.read()
@@ -210,11 +222,26 @@ def find_program(invocation: Invocation, variables: dict[str, str], *, needs_pat
     return Program(argv, tuple(options), ((HOME_VARIABLE, str(home)),) if home is not None else ())
 
 
-def _carry_out(
-    invocation: Invocation, target: _Target, plan: InstallPlan, *, is_install: bool, is_dry: bool, is_confirmed: bool
+class Installed(Protocol):
+    """What `carry_out` must know of the thing that gets files of ours."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def next_steps(self) -> tuple[str, ...]: ...
+    @property
+    def scope(self) -> InstallScope: ...
+    @property
+    def store(self) -> InstallStore: ...
+
+
+def carry_out(
+    invocation: Invocation, target: Installed, plan: InstallPlan, *, is_install: bool, is_dry: bool, is_confirmed: bool
 ) -> None:
     """Shows a plan, asks, writes it, and says what was done."""
-    output, title = invocation.output, target.host.title
+    output, title = invocation.output, target.title
     backups: dict[Path, Path] = {}
     verb = "installed" if is_install else "removed"
     notes = [*plan.notes, *_tell_links(plan)]
@@ -232,9 +259,9 @@ def _carry_out(
         lines = [*(_tell_edit(edit) for edit in plan.edits), f"{title} ({target.scope}): {verb}"]
         places = dict.fromkeys(escape_control(str(place.parent)) for place in backups.values())
         lines += [f"the files from before are in {place}" for place in places]
-        lines += [f"next: {step}" for step in target.host.next_steps] if is_install else []
+        lines += [f"next: {step}" for step in target.next_steps] if is_install else []
     document = {
-        "host": target.host.name,
+        "host": target.name,
         "scope": str(target.scope),
         "changed": bool(plan.edits) and not is_dry,
         "files": [

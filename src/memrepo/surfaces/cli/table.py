@@ -46,6 +46,7 @@ COMMANDS: dict[str, Row] = {
     "approvals": Row("approvals", "approvals", "Answer what agents ask to forget."),
     "commitments": Row("commitments", "commitments", "List what was promised, by its day."),
     "dream": Row("dreaming", "dream", "Tidy memory, with a language model or without, and review what it proposes."),
+    "schedule": Row("scheduling", "schedule", "Let memory be tidied by itself, by the system's timer."),
     "log": Row("changes", "log", "List what was written, the newest first."),
     "diff": Row("changes", "diff", "Show what a commit changed, or what you edited since."),
     "undo": Row("changes", "undo", "Take a commit back."),
