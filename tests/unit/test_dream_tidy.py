@@ -36,6 +36,11 @@ def test_the_same_text_is_kept_once_and_the_users_line_is_kept() -> None:
     assert propose(me="- Uses tabs\n", lessons="- Uses tabs\n") == [("remove", "Uses tabs", "review")]
 
 
+def test_the_same_value_of_two_subjects_is_no_duplicate() -> None:
+    lines = "".join(f"- team cedar [by: agent; subject: on call {name}]\n" for name in ("ledger", "search"))
+    assert propose(me=lines) == []
+
+
 def test_the_same_fact_in_two_workspaces_is_no_duplicate() -> None:
     line = "- Uses tabs [by: agent]\n"
     assert propose(workspaces__a=line, workspaces__b=line, me=line) == []

@@ -78,17 +78,18 @@ def _iter_duplicates(entries: dict[Line, Entry]) -> Iterator[Change]:
 
 def _iter_group(lines: list[Line], entries: dict[Line, Entry]) -> Iterator[Change]:
     """Lines of one group, the one to keep first."""
-    kept: dict[str, Line] = {}
+    kept: dict[tuple[str, str], Line] = {}
     by_word: dict[str, list[Line]] = {}
     words = {line: _words(line.text) for line in lines}
     for line in lines:
-        if line.hash in kept:
-            yield _change(Op.REMOVE, [line], reason=f"stands in {kept[line.hash].path} already")
+        key = line.hash, subject_key(entries[line].value("subject") or "")
+        if key in kept:
+            yield _change(Op.REMOVE, [line], reason=f"stands in {kept[key].path} already")
             continue
         near = {other for word in words[line] for other in by_word.get(word, ())}
         same = next((other for other in sorted(near, key=lines.index) if _is_near(line, other, words, entries)), None)
         if same is None:
-            kept[line.hash] = line
+            kept[key] = line
             for word in words[line]:
                 by_word.setdefault(word, []).append(line)
         elif same.by == line.by:

@@ -12,6 +12,9 @@ from memrepo.surfaces.cli.table import MemrepoGroup
 from memrepo.surfaces.present import escape_control
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memrepo.evals.safety import SafetyRow
     from memrepo.surfaces.cli.invocation import Invocation
 
 _EXIT_NOT_HELD = 1
@@ -24,6 +27,7 @@ def evaluate() -> None:
     \b
     memrepo eval recall --data DIR
     memrepo eval safety
+    memrepo eval dream
     """
 
 
@@ -79,6 +83,31 @@ def eval_safety(invocation: Invocation, *, cases: tuple[str, ...]) -> int:
     from memrepo.surfaces.safety_doors import ProgramDoors
 
     rows = measure_safety(ProgramDoors(), cases=cases, progress=lambda name: invocation.output.tell(f"trying {name}"))
+    return _tell_rows(invocation, rows)
+
+
+@evaluate.command("dream")
+@click.option("--case", "cases", metavar="NAME", multiple=True, help="Play only this case; may be given again.")
+@click.pass_obj
+def eval_dream(invocation: Invocation, *, cases: tuple[str, ...]) -> int:
+    """Let scripted models, good and malicious, dream over a memory of its own in a temporary folder. docs/dreaming.md.
+
+    Ends with status 1 when a promise does not hold. Your own memory is not touched, and no model is asked.
+
+    \b
+    memrepo eval dream
+    memrepo eval dream --case malicious
+    """
+    from memrepo.evals.dream import measure_dream
+    from memrepo.surfaces.safety_doors import ProgramDoors
+
+    rows = measure_dream(
+        ProgramDoors().open_repo, cases=cases, progress=lambda name: invocation.output.tell(f"trying {name}")
+    )
+    return _tell_rows(invocation, rows)
+
+
+def _tell_rows(invocation: Invocation, rows: Sequence[SafetyRow]) -> int:
     held = sum(row.holds for row in rows)
     document: dict[str, object] = {
         "holds": held == len(rows),
