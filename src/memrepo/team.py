@@ -13,7 +13,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from memrepo.errors import InvalidInput, NotFound, PathRefused
+from memrepo.errors import DiskFault, InvalidInput, NotFound, PathRefused
 from memrepo.model import MARKDOWN_FILES_LIMIT, MEMORY_FILE, Actor
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ class Teams:
         try:
             others = [other.path for other in before]
             check_team_root(repo.path, self._rules, others=others, is_repository=self._is_repository)
-        except PathRefused as error:
+        except (PathRefused, DiskFault) as error:
             state = TeamState(repo, error.message, error.hint)
         self._faults[repo.name] = (stamp, state)
         return state

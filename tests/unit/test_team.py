@@ -338,6 +338,14 @@ def test_a_refused_folder_says_the_next_step(home: Path, core: Path, rules: Team
     assert again.why.endswith(f"it overlaps {home / 'gone'}")
 
 
+def test_a_folder_whose_git_cannot_be_looked_at_is_a_state_and_no_failure(core: Path, rules: TeamRules) -> None:
+    def fail(_: Path) -> bool:
+        raise DiskFault("no permission", path="team", errno_name="EACCES")
+
+    (state,) = Teams([TeamRepo("core", core)], rules, is_repository=fail).look()
+    assert state.why == "no permission"
+
+
 def test_a_team_is_called_after_its_folder_unless_it_is_named() -> None:
     assert choose_name(Path("/t/core"), None) == "core"
     assert choose_name(Path("/t/Core: [x] y."), None) == "Core-x-y"
