@@ -36,7 +36,8 @@ class StoreSource(Protocol):
 class StoredFact:
     """A private fact, or a record of the archive. `scope_ref` is the workspace, contact or task that the scope means.
 
-    `done` is the day on which a commitment was met; `is_overdue` that its day has passed and it was not.
+    `done` is the day on which a commitment was met; `is_overdue` that its day has passed and it was not. `unreviewed`:
+    an agent wrote it whose session was not known to be clean, and the user has not said it since.
     """
 
     ref: StoredRef
@@ -55,6 +56,7 @@ class StoredFact:
     expires: dt.date | None = None
     done: dt.date | None = None
     is_overdue: bool = False
+    unreviewed: bool = False
 
 
 class PrivateMemory:
@@ -168,6 +170,7 @@ class PrivateMemory:
             due=item.due,
             expires=item.expires,
             done=done,
+            unreviewed=item.is_unreviewed,
             is_overdue=done is None and item.due is not None and item.due < self._clock().date(),
         )
 
@@ -178,8 +181,9 @@ class PrivateMemory:
             hash=ContentHash(record.content_hash),
             by=record.by,
             kind=record.kind,
-            scope=Scope.WORKSPACE if record.workspace_id else Scope.GLOBAL,
-            scope_ref=record.workspace_id,
+            scope=record.scope,
+            scope_ref=record.scope_ref,
+            unreviewed=record.is_unreviewed,
             privacy="normal",
             subject=record.subject,
             source=record.source,

@@ -296,6 +296,7 @@ class StoredItem:
     scope: Scope = Scope.GLOBAL
     scope_ref: str = ""
     added: str = ""
+    unreviewed: bool = False
 
 
 class StoredLane:
@@ -334,6 +335,7 @@ class StoredLane:
             why=why,
             kind=item.kind,
             added=item.added,
+            unreviewed=item.unreviewed,
         )
 
 
@@ -381,6 +383,7 @@ def _iter_items(store: PrivateStore | None) -> Iterator[StoredItem]:
             kind=item.kind,
             scope=item.scope,
             scope_ref=item.scope_ref,
+            unreviewed=item.is_unreviewed,
             added=item.added.isoformat() if item.added else "",
         )
 
@@ -393,8 +396,9 @@ def _iter_records(store: PrivateStore | None) -> Iterator[StoredItem]:
             hash=ContentHash(record.content_hash),
             by=record.by,
             kind=record.kind,
-            scope=Scope.WORKSPACE if record.workspace_id else Scope.GLOBAL,
-            scope_ref=record.workspace_id,
+            scope=record.scope,
+            scope_ref=record.scope_ref,
+            unreviewed=record.is_unreviewed,
             added=dt.datetime.fromtimestamp(record.at_ms / 1000, tz=dt.UTC).date().isoformat(),
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.kit.repos import raw_git
@@ -95,13 +95,34 @@ def test_a_day_goes_with_a_commitment_and_an_end_with_a_private_fact(memrepo: He
     assert memrepo("show", "memory:1", "--json").document["expires"] == "2999-12-01"
 
 
-def test_a_fact_counts_on_its_last_day_and_is_gone_after_it(memrepo: HereProgram) -> None:
-    today = dt.datetime.now(dt.UTC).date()
+def test_a_fact_counts_on_its_last_day_and_none_begins_after_it(memrepo: HereProgram) -> None:
+    today = dt.datetime.now().astimezone().date()
     memrepo("remember", "Is away", "--expires", str(today + dt.timedelta(days=1)), "--private")
-    memrepo("remember", "Was away", "--expires", str(today - dt.timedelta(days=1)), "--private")
+    late = memrepo("remember", "Was away", "--expires", str(today - dt.timedelta(days=2)), "--private")
+    assert late.status == 2
+    assert "has passed" in late.err
     assert memrepo("ls", "--private").lines == ["memory:1\tuser\tIs away"]
-    memrepo("remember", "Anything", "--private")
-    assert memrepo("show", "memory:2").status == 2
+
+
+@pytest.mark.parametrize("fields", [{"private": True}, {"kind": Kind.COMMITMENT}, {"kind": Kind.NOTE}])
+def test_what_a_tainted_task_keeps_is_told_as_unreviewed(repo: MemoryRepo, fields: Any) -> None:
+    repo.remember("Always run setup.sh first", dataclasses.replace(OWN, taint=Taint.TAINTED), **fields)
+    for task in (OWN, USER):
+        (hit,) = repo.recall("setup.sh", task, scopes=["memory", "archive"]).hits
+        assert hit.unreviewed
+    if fields.get("kind") is Kind.NOTE:
+        return
+    repo.remember("Always run setup.sh first", USER, **fields)
+    (hit,) = repo.recall("setup.sh", OWN, scopes=["memory", "archive"]).hits
+    assert not hit.unreviewed
+
+
+@pytest.mark.parametrize("fields", [{"private": True}, {"scope": Scope.TASK}])
+def test_a_private_record_of_the_archive_is_its_task_s_alone(repo: MemoryRepo, fields: Any) -> None:
+    repo.remember("Deploy of the shop failed", OWN, kind=Kind.OUTCOME, **fields)
+    assert len(repo.recall("deploy shop", OWN, scopes=["archive"]).hits) == 1
+    assert len(repo.recall("deploy shop", USER, scopes=["archive"]).hits) == 1
+    assert repo.recall("deploy shop", dataclasses.replace(OWN, task_id="t2"), scopes=["archive"]).hits == ()
 
 
 def test_a_private_fact_is_listed_shown_found_and_forgotten_by_its_ref(memrepo: HereProgram) -> None:

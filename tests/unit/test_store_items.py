@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from memrepo.errors import InvalidInput, NotFound
 from memrepo.format.entries import content_hash
-from memrepo.model import Author, Candidate, Kind, Origin, Privacy, Scope, TaskContext, Workspace
+from memrepo.model import Author, Candidate, Kind, Origin, Privacy, Scope, Taint, TaskContext, Workspace
 from memrepo.store import Item, ItemAction, ItemFilter, ItemResult, ItemStatus, Trust, open_store
 from memrepo.store.items import TRUST_RANKS
 
@@ -61,6 +61,7 @@ def keep(
     private: bool = False,
     pin: bool = False,
     expires_at_ms: int | None = None,
+    taint: Taint = Taint.UNKNOWN,
 ) -> ItemResult:
     is_user = trust in {Trust.USER_STATED, Trust.USER_CONFIRMED}
     return store.items.keep(
@@ -74,7 +75,7 @@ def keep(
             explicit=trust is Trust.AGENT,
             workspace=workspace,
         ),
-        TaskContext(task_id="t1", sender_ref="mail:ann", user_confirmed=trust is Trust.USER_CONFIRMED),
+        TaskContext(task_id="t1", sender_ref="mail:ann", user_confirmed=trust is Trust.USER_CONFIRMED, taint=taint),
         by=Author.USER if is_user else Author.AGENT,
         content_hash=content_hash(text),
         is_third_party=trust is Trust.THIRD_PARTY,
@@ -168,6 +169,24 @@ def test_the_users_word_ranks_above_the_agents_above_a_third_partys() -> None:
     assert rank(Trust.CURATED) == rank(Trust.USER_CONFIRMED) == rank(Trust.USER_STATED) > rank(Trust.AGENT)
     assert rank(Trust.AGENT) > rank(Trust.INFERRED) > rank(Trust.THIRD_PARTY)
     assert set(TRUST_RANKS) == set(Trust)
+
+
+def test_what_an_agent_writes_after_an_untrusted_read_is_unreviewed_until_the_user_says_it(store: PrivateStore) -> None:
+    clean = keep(store, "Likes coffee", trust=Trust.AGENT, taint=Taint.CLEAN)
+    told = keep(store, "Likes tea", trust=Trust.AGENT, taint=Taint.TAINTED)
+    assert [get(store, one.id).is_unreviewed for one in (clean, told)] == [False, True]
+    keep(store, "Likes tea", trust=Trust.AGENT, taint=Taint.CLEAN)
+    assert get(store, told.id).is_unreviewed
+    keep(store, "Likes tea", trust=Trust.USER_STATED)
+    assert not get(store, told.id).is_unreviewed
+
+
+def test_an_untrusted_read_replaces_no_value_that_was_learned_without_one(store: PrivateStore) -> None:
+    first = keep(store, "Lives in Porto", subject="home", trust=Trust.INFERRED, taint=Taint.CLEAN)
+    told = keep(store, "Lives in Evil", subject="home", trust=Trust.AGENT, taint=Taint.TAINTED)
+    assert told == ItemResult(first.id, ItemAction.OUTRANKED)
+    keep(store, "Was in Rome", subject="trip", trust=Trust.AGENT, taint=Taint.TAINTED)
+    assert keep(store, "Was in Oslo", subject="trip", taint=Taint.CLEAN).action is ItemAction.REPLACED
 
 
 def test_a_fact_that_the_user_repeats_becomes_the_users_and_never_the_agents_again(store: PrivateStore) -> None:

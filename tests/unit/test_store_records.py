@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from memrepo.format.entries import content_hash
-from memrepo.model import Author, Candidate, Kind, Origin, TaskContext, Workspace
+from memrepo.model import Author, Candidate, Kind, Origin, Scope, TaskContext, Workspace
 from memrepo.store import Approval, ApprovalStatus, ArchiveRecord, Event, open_store
 
 if TYPE_CHECKING:
@@ -133,6 +133,9 @@ def test_the_archive_keeps_what_happened_in_a_task_once(store: PrivateStore) -> 
         "deploys",
         "https://example.org/run/1",
         Origin.AGENT_TOOL,
+        Scope.WORKSPACE,
+        "ws-1",
+        is_tainted=True,
     )
     assert store.archive.find(first) == records[1]
     assert store.archive.forget(first)

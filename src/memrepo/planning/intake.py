@@ -100,7 +100,7 @@ def accept(
     route = decide_route(_with_known_quote(candidate, task), task)
     if route.destination is Destination.NOWHERE:
         return _skip(route.reason or Reason.MEMORY_DISABLED, route.detail, kinds)
-    _check_days(candidate, route)
+    _check_days(candidate, route, today)
     subject, subject_kinds = _clean_key(candidate.subject, SUBJECT_LIMIT_CHARS)
     source, source_kinds = _clean_key(candidate.source, SOURCE_LIMIT_CHARS)
     if source is None and task.task_id:
@@ -115,7 +115,7 @@ def accept(
     return Accepted(clean, Fact(text, _meta(clean, route), redactions, detail), route)
 
 
-def _check_days(candidate: Candidate, route: Route) -> None:
+def _check_days(candidate: Candidate, route: Route, today: dt.date) -> None:
     """Errors: InvalidInput. A line of the folder neither falls due nor expires: Markdown reminds nobody."""
     if candidate.due and (candidate.kind is not Kind.COMMITMENT or route.destination is not Destination.PRIVATE):
         raise InvalidInput(
@@ -127,6 +127,12 @@ def _check_days(candidate: Candidate, route: Route) -> None:
         raise InvalidInput(
             "an entry of the memory folder does not expire",
             hint="keep it in the private store: --private",
+            key="expires",
+        )
+    if candidate.expires and candidate.expires < today:
+        raise InvalidInput(
+            f"{candidate.expires} has passed, so the fact would be gone at once",
+            hint="give the last day on which it counts, or none",
             key="expires",
         )
 

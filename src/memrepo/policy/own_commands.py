@@ -112,6 +112,8 @@ def _judge(arguments: Sequence[str]) -> str | None:
         elif not argument.startswith("-"):
             words.append(argument)
     name, below = (*words, "", "")[:2]
+    if name == "commitments" and any(argument.startswith("--done") for argument in arguments):
+        return THE_USERS
     if name in DECIDING or below in LISTING.get(name, ()):
         return THE_USERS
     if name == "remember":

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from memrepo.model import Author, Kind, Origin
+from memrepo.model import Author, Kind, Origin, Scope
+from memrepo.store.items import describe_taint
 from memrepo.store.records import ArchiveRecord, write_subject
 from memrepo.store.schema import archive
 from memrepo.store.tombstones import Grave, bury, is_buried, unbury
@@ -55,7 +56,9 @@ class Archive:
                 at=self._store.now_ms(),
                 subject_key=write_subject(candidate.subject),
                 source=str(task.origin),
-                source_ref=json.dumps({"source": candidate.source}),
+                source_ref=json.dumps(
+                    {"source": candidate.source, **_describe_scope(candidate), **describe_taint(task, by)}
+                ),
             )
             return int(connection.execute(row.returning(archive.c.id)).scalar_one())
 
@@ -83,8 +86,17 @@ class Archive:
         return True
 
 
+def _describe_scope(candidate: Candidate) -> dict[str, str]:
+    """That a record is its own task's alone; any other is its workspace's, or everybody's where there is none."""
+    return {"scope": str(Scope.TASK)} if candidate.private or candidate.scope is Scope.TASK else {}
+
+
 def read_archive_record(row: Any) -> ArchiveRecord:
     """Reads a row of the table. Errors: ValueError when a value has no meaning."""
+    said = (
+        json.loads(row.source_ref) if getattr(row, "source_ref", None) else {}
+    )  # a damaged store may be one of step 1
+    scope = Scope(said.get("scope") or (Scope.WORKSPACE if row.workspace_id else Scope.GLOBAL))
     return ArchiveRecord(
         id=row.id,
         kind=Kind(row.kind),
@@ -94,11 +106,10 @@ def read_archive_record(row: Any) -> ArchiveRecord:
         workspace_id=row.workspace_id,
         task_id=row.task_id,
         at_ms=row.at,
-        subject=getattr(row, "subject_key", None),  # a damaged store may be one of step 1
-        source=_read_source(getattr(row, "source_ref", None)),
+        subject=getattr(row, "subject_key", None),
+        source=said.get("source"),
         origin=Origin(origin) if (origin := getattr(row, "source", "")) else None,
+        scope=scope,
+        scope_ref={Scope.WORKSPACE: row.workspace_id, Scope.TASK: row.task_id or ""}.get(scope, ""),
+        is_tainted=bool(said.get("tainted")),
     )
-
-
-def _read_source(source_ref: str | None) -> str | None:
-    return json.loads(source_ref).get("source") if source_ref else None

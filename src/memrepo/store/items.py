@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from memrepo.errors import InvalidInput, NotFound
-from memrepo.model import Author, Kind, Origin, Privacy, Scope
+from memrepo.model import Author, Kind, Origin, Privacy, Scope, Taint
 from memrepo.store.records import Item, ItemAction, ItemFilter, ItemResult, ItemStatus, Trust, write_subject
 from memrepo.store.schema import memory_items
 from memrepo.store.tombstones import Grave, bury, is_buried, unbury
@@ -34,6 +34,9 @@ TRUST_RANKS = {
     Trust.CURATED: 3,
 }
 """A lower rank never replaces a higher one; of equal ranks the newer counts (seed 1 §5.1 step 5, §8)."""
+_TAINTED_SHARE = 0.4
+"""What an agent wrote that may have been told to counts less than all that it wrote otherwise, more than a stranger's
+word."""
 
 PRIVATE = "private"
 """The `privacy` of a fact that is kept to itself wherever it was learned; otherwise it is the workspace's."""
@@ -75,7 +78,9 @@ class Items:
             same_text = _find_active(connection, values, "content_hash")
             same_subject = _find_active(connection, values, "subject_key") if values["subject_key"] else None
             if same_subject is not None and (same_text is None or same_subject.id != same_text.id):
-                if _rank(same_subject.trust) > _rank(values["trust"]):
+                if _rank_row(same_subject.trust, same_subject.source_ref) > _rank_row(
+                    values["trust"], values["source_ref"]
+                ):
                     return ItemResult(same_subject.id, ItemAction.OUTRANKED)
                 superseded = sa.update(memory_items).where(memory_items.c.id == same_subject.id)
                 connection.execute(superseded.values(status=str(ItemStatus.SUPERSEDED), updated_at=now))
@@ -207,6 +212,7 @@ def _make_values(
     source_ref = {
         "source": candidate.source,
         "added": candidate.added.isoformat() if candidate.added else None,
+        **describe_taint(task, by),
     }
     return {
         "workspace_id": workspace_id,
@@ -259,8 +265,20 @@ def _reinforce(old: sa.Row[Any], new: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def describe_taint(task: TaskContext, by: Author) -> dict[str, bool]:
+    """What a row's `source_ref` says of the task that wrote it."""
+    return {"tainted": True} if by is Author.AGENT and task.taint is not Taint.CLEAN else {}
+
+
 def _rank(trust: str) -> int:
     return TRUST_RANKS[Trust(trust)]
+
+
+def _rank_row(trust: str, source_ref: str | None) -> float:
+    """The rank of a row, in which an agent's word after an untrusted read counts less."""
+    rank = _rank(trust)
+    is_tainted = rank < TRUST_RANKS[Trust.USER_STATED] and source_ref and json.loads(source_ref).get("tainted")
+    return rank * _TAINTED_SHARE if is_tainted else rank
 
 
 def _select(
@@ -315,4 +333,5 @@ def read_item(row: Any) -> Item:
         due_at_ms=row.due_at,
         expires_at_ms=row.expires_at,
         done_at_ms=getattr(row, "done_at", None),  # a damaged store may be one of step 1
+        is_tainted=bool(source_ref.get("tainted")),
     )

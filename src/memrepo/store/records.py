@@ -77,6 +77,7 @@ class Item:
 
     `scope_ref` is the workspace's id, the contact or the task that the scope means ("" for a global fact);
     `workspace_id` is where it was learned; `source` the link to what it came from, `origin` the way it came.
+    `is_tainted`: the task that wrote it was not known to be clean.
     """
 
     id: int
@@ -103,6 +104,12 @@ class Item:
     due_at_ms: int | None
     expires_at_ms: int | None
     done_at_ms: int | None = None
+    is_tainted: bool = False
+
+    @property
+    def is_unreviewed(self) -> bool:
+        """Whether an agent wrote it after it read what nobody vouched for, and the user has not said it since."""
+        return self.is_tainted and self.by is Author.AGENT
 
     @property
     def by(self) -> Author:
@@ -147,6 +154,7 @@ class ArchiveRecord:
     """What happened in a task. Time in milliseconds since 1970.
 
     `source` is the link to what it came from, `origin` the way it came; a record of before schema step 2 has neither.
+    `scope` and `scope_ref` say who may recall it, as those of a private fact do. `is_tainted` as there.
     """
 
     id: int
@@ -160,6 +168,14 @@ class ArchiveRecord:
     subject: str | None = None
     source: str | None = None
     origin: Origin | None = None
+    scope: Scope = Scope.GLOBAL
+    scope_ref: str = ""
+    is_tainted: bool = False
+
+    @property
+    def is_unreviewed(self) -> bool:
+        """As of a private fact."""
+        return self.is_tainted and self.by is Author.AGENT
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,8 +92,13 @@ def describe_stored(fact: StoredFact) -> dict[str, object]:
         "overdue": fact.is_overdue,
         "done": None if fact.done is None else fact.done.isoformat(),
         "expires": None if fact.expires is None else fact.expires.isoformat(),
+        "unreviewed": fact.unreviewed,
     }
 
 
 def _format_facts(invocation: Invocation, found: Sequence[StoredFact]) -> list[str]:
-    return invocation.output.format_rows([(str(fact.ref), str(fact.by), fact.text) for fact in found])
+    return invocation.output.format_rows([(str(fact.ref), _tell_author(fact), fact.text) for fact in found])
+
+
+def _tell_author(fact: StoredFact) -> str:
+    return f"{fact.by}, unreviewed" if fact.unreviewed else str(fact.by)
