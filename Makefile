@@ -21,8 +21,8 @@ test: $(STAMP)  ## The whole suite.
 bench: $(STAMP)  ## Every budget, against the bare operation in the same run.
 	$(BIN)/python benchmarks/run.py
 
-fuzz: $(STAMP)  ## The properties, for much longer.
-	MEMREPO_HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -n auto tests/property
+fuzz: $(STAMP)  ## The properties, and sync between machines, for much longer.
+	MEMREPO_HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -n auto tests/property tests/machine/test_sync_machine.py
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -169,7 +169,8 @@ class History:
         if here is None or held is None:
             return
         is_known = is_ancestor(git, held, here)
-        start = held if is_known else list_commits(git, here, None)[0]
+        since = state.replaced.since if state.replaced is not None else None
+        start = held if is_known else since or list_commits(git, here, None)[0]
         edits = [edit for edit in compare(git, start, here) if edit.path.lower().endswith(".md")]
         sides = [[edit.before for edit in edits], [edit.after for edit in edits]]
         contents = read_objects(git, [blob[1] for side in sides for blob in side if blob is not None])

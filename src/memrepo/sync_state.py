@@ -36,13 +36,14 @@ class Trouble:
 class Replaced:
     """A compaction replaced the history that the remote holds up to `held`.
 
-    `added` and `removed` are the hashes of entries that the folder got and lost between that commit and the
-    compaction: the remote has not heard of them, and no commit tells any more.
+    `added` and `removed` are the hashes of entries that the folder got and lost from that commit to `since`: the remote
+    has not heard of them, and no commit tells any more. `since` None is the first commit of the branch.
     """
 
     held: CommitId
     added: frozenset[ContentHash] = frozenset()
     removed: frozenset[ContentHash] = frozenset()
+    since: CommitId | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,8 @@ def _to_json(state: SyncState) -> dict[str, Any]:
         if isinstance(value, Trouble):
             value = {**{one.name: getattr(value, one.name) for one in fields(value)}, "paths": list(value.paths)}
         elif isinstance(value, Replaced):
-            value = {"held": value.held, "added": sorted(value.added), "removed": sorted(value.removed)}
+            hashes = {"added": sorted(value.added), "removed": sorted(value.removed)}
+            value = {"held": value.held, "since": value.since, **hashes}
         if value is not None:
             found[field.name] = value
     return found
@@ -114,17 +116,10 @@ def _to_json(state: SyncState) -> dict[str, Any]:
 def _from_json(raw: dict[str, Any]) -> SyncState:
     if raw["version"] != _VERSION:
         raise ValueError("another version")
-    replaced = raw.get("replaced")
     return SyncState(
         remote=_text_or_none(raw.get("remote")),
         held=_commit(raw.get("held")),
-        replaced=None
-        if replaced is None
-        else Replaced(
-            CommitId(_text(replaced["held"])),
-            frozenset(map(_hash, replaced["added"])),
-            frozenset(map(_hash, replaced["removed"])),
-        ),
+        replaced=_replaced(raw.get("replaced")),
         last_pull_at=_text_or_none(raw.get("last_pull_at")),
         last_push_at=_text_or_none(raw.get("last_push_at")),
         pause=_trouble(raw.get("pause")),
@@ -144,12 +139,15 @@ def _trouble(raw: Any) -> Trouble | None:
     )
 
 
+def _replaced(raw: Any) -> Replaced | None:
+    if raw is None:
+        return None
+    added, removed = (frozenset(ContentHash(_text(one)) for one in raw[name]) for name in ("added", "removed"))
+    return Replaced(CommitId(_text(raw["held"])), added, removed, _commit(raw.get("since")))
+
+
 def _commit(raw: Any) -> CommitId | None:
     return None if raw is None else CommitId(_text(raw))
-
-
-def _hash(raw: Any) -> ContentHash:
-    return ContentHash(_text(raw))
 
 
 def _text_or_none(raw: Any) -> str | None:

@@ -318,6 +318,37 @@ def test_a_compaction_meets_a_remote_that_went_on(machines: Machines) -> None:
     assert here.head == there.head
 
 
+def test_a_commit_made_anew_brings_no_forgotten_text_into_a_compacted_history(machines: Machines) -> None:
+    here, there = machines.make_many("here", "there")
+    here.say("Prefers a very secret thing")
+    machines.settle(here, there)
+    there.service.move(Ref(RepoPath("me.md"), there.entries("me.md")[0].line), RepoPath("lessons.md"), USER)
+    there.say("Lives in Bern")
+    forget(here, "Prefers a very secret thing")
+    here.history.compact(USER)
+    machines.settle(here, there)
+    assert here.all_texts() == there.all_texts() == ["Lives in Bern"]
+    raw_git(machines.bare, "gc", "--prune=now", "--quiet")
+    assert b"very secret thing" not in list_remote_objects(machines.bare)
+    subjects = remote_subjects(machines.bare)
+    assert (subjects[0], subjects[-1]) == ("Remember preference: Lives in Bern", "Compact history")
+
+
+def test_a_compaction_that_meets_a_commit_about_a_forgotten_text_takes_the_rest_of_it(machines: Machines) -> None:
+    here, there = machines.make_many("here", "there")
+    here.say("Prefers a very secret thing")
+    machines.settle(here, there)
+    there.service.move(Ref(RepoPath("me.md"), there.entries("me.md")[0].line), RepoPath("lessons.md"), USER)
+    there.say("Lives in Bern")
+    there.run()
+    forget(here, "Prefers a very secret thing")
+    here.history.compact(USER)
+    machines.settle(here, there)
+    assert here.all_texts() == there.all_texts() == ["Lives in Bern"]
+    raw_git(machines.bare, "gc", "--prune=now", "--quiet")
+    assert b"very secret thing" not in list_remote_objects(machines.bare)
+
+
 def test_two_machines_compact_at_once_and_neither_brings_back_what_the_other_forgot(machines: Machines) -> None:
     here, there = machines.make_many("here", "there")
     here.say("Prefers a very secret thing")

@@ -31,7 +31,7 @@ from memrepo.git.network import (
     set_ref,
     set_remote,
 )
-from memrepo.git.trees import RawCommit, find_merge_base, is_ancestor
+from memrepo.git.trees import RawCommit, find_merge_base, is_ancestor, list_commits
 from memrepo.model import CommitId, Origin, Trailers
 from memrepo.settings.remote_url import hide_user
 from memrepo.sync.plan import Relation, Step, choose
@@ -247,7 +247,7 @@ class Sync:
         united = unite(git, plan, here, there, take, own=self._own_commit(), replaced=relation.replaced)
         paths = session.advance(united.head)
         if plan.step is Step.TAKE_UNDER:
-            self._note_pull(git, replaced=Replaced(there, united.added, united.removed))
+            self._note_pull(git, replaced=Replaced(there, united.added, united.removed, united.head))
         else:
             self._note_pull(git, held=there)
         delete_ref(git, NEXT)
@@ -335,7 +335,14 @@ def _look(git: GitClient, here: CommitId, there: CommitId | None, state: SyncSta
         is_held_in_here=held is not None and is_ancestor(git, held, here),
         is_held_in_there=held is not None and is_ancestor(git, held, there),
         start=find_merge_base(git, here, there),
+        since=None if replaced is None else _find_since(git, here, replaced),
     )
+
+
+def _find_since(git: GitClient, here: CommitId, replaced: Replaced) -> CommitId:
+    """The commit to which what is remembered of a compaction leads."""
+    since = replaced.since
+    return since if since is not None and is_ancestor(git, since, here) else list_commits(git, here, None)[0]
 
 
 def _count(git: GitClient, include: str, exclude: str | None) -> int:

@@ -10,6 +10,7 @@ Source: memory sync design (seed 2) §1, §5.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -41,6 +42,10 @@ LISTS = frozenset({".gitignore", ".gitattributes"})
 
 _NAMING = content_hash(WORKSPACE_ENTRY)
 _KNOWN_VERSIONS = 256
+_NOTHING: Mapping[ContentHash, str] = {}
+SUBJECT_CHARS = 60
+"""So much of an entry stands in a commit's subject."""
+_TRAILER = re.compile(rb"(?:Task|Origin|Dream): ")
 
 
 class Take(StrEnum):
@@ -119,19 +124,25 @@ class Merger:
         return merged, tuple(clashes)
 
     def replay(
-        self, commits: Iterable[tuple[RawCommit, Sequence[FileEdit]]], onto: Tree, goal: Tree, last: RawCommit
+        self,
+        commits: Iterable[tuple[RawCommit, Sequence[FileEdit]]],
+        onto: Tree,
+        goal: Tree,
+        last: RawCommit,
+        *,
+        gone: Mapping[ContentHash, str] = _NOTHING,
     ) -> list[Draft]:
         """Makes each commit anew on what the ones before it left, and ends at `goal`; what is empty then is left out.
 
         A change that does not fit is left to the last commit that is made, which brings the tree to the goal; where
-        none is, that is `last`.
+        none is, that is `last`. The entries `gone` (hash and text) are in no file and no message of these commits.
         """
         tree = dict(onto)
         made: list[tuple[RawCommit, dict[str, Blob | None]]] = []
         for commit, edits in commits:
             files: dict[str, Blob | None] = {}
             for edit in edits:
-                after = self._replay_path(edit, tree.get(edit.path))
+                after = self._without(edit.path, self._replay_path(edit, tree.get(edit.path)), gone)
                 if after != tree.get(edit.path):
                     files[edit.path] = after
                     _set(tree, edit.path, after)
@@ -141,7 +152,7 @@ class Merger:
         if rest:
             commit, files = made.pop() if made else (last, {})
             made.append((commit, {**files, **rest}))
-        return [Draft(commit.people, commit.message, tuple(self._fill(files))) for commit, files in made]
+        return [Draft(commit.people, _hide(commit.message, gone), tuple(self._fill(files))) for commit, files in made]
 
     def count_entries(self, tree: Tree, paths: Iterable[str]) -> int:
         """How many entries these files of a tree hold."""
@@ -153,10 +164,21 @@ class Merger:
             if key.kind == "entry"
         )
 
-    def list_lost(self, before: Tree, after: Tree) -> set[ContentHash]:
+    def list_lost(self, before: Tree, after: Tree) -> frozenset[ContentHash]:
         """The entries that files which differ hold before and no such file holds after."""
         changed = [path for path in {**before, **after} if before.get(path) != after.get(path)]
-        return set(self._read_entries(before, changed)) - set(self._read_entries(after, changed))
+        return frozenset(self._read_entries(before, changed)) - frozenset(self._read_entries(after, changed))
+
+    def read_lost(self, before: Tree, after: Tree) -> dict[ContentHash, str]:
+        """The same, with their texts."""
+        lost = self.list_lost(before, after)
+        pieces = (
+            (key, piece.entry)
+            for path, blob in before.items()
+            if blob != after.get(path) and is_markdown(path)
+            for key, piece in self._read(self.contents.get(blob)).members.items()
+        )
+        return {ContentHash(key.name): entry.text for key, entry in pieces if entry is not None and key.name in lost}
 
     def _fill(self, files: Mapping[str, Blob | None]) -> Iterable[tuple[str, tuple[str, str | bytes] | None]]:
         for path, blob in sorted(files.items()):
@@ -213,6 +235,18 @@ class Merger:
         except MergeConflict:
             return tree
 
+    def _without(self, path: str, blob: Blob | None, gone: Mapping[ContentHash, str]) -> Blob | None:
+        """The file without these entries."""
+        if not gone or blob is None or not is_markdown(path):
+            return blob
+        data = self.contents.get(blob)
+        if not any(name in gone for _, name in self._read(data).counts):
+            return blob
+        try:
+            return self.contents.add(blob[0], merge_files(b"", data, data, path=path, banned=gone, read=self._read))
+        except MergeConflict:
+            return None
+
     def _read_entries(self, tree: Tree, paths: Iterable[str]) -> dict[ContentHash, set[str]]:
         """In which of these files each entry stands; those that name a workspace are no facts and left out."""
         found: dict[ContentHash, set[str]] = {}
@@ -247,6 +281,15 @@ def strip_base(data: bytes, added: Collection[ContentHash]) -> bytes:
     gone = {entry.line for entry in document.entries if content_hash(entry.text) in added}
     gone |= {link.line for link in document.links if link.alone}
     return remove_lines(document, gone).to_bytes()
+
+
+def _hide(message: bytes, gone: Mapping[ContentHash, str]) -> bytes:
+    """A commit's message without the beginning of an entry that is gone, as subjects carry it."""
+    if not any(text[:SUBJECT_CHARS].rstrip().encode("utf-8", "replace") in message for text in gone.values()):
+        return message
+    _, _, trailers = message.rstrip(b"\n").rpartition(b"\n\n")
+    is_kept = all(_TRAILER.match(line) for line in trailers.split(b"\n")) and b"\n\n" in message
+    return b"Change memory\n" + (b"\n" + trailers + b"\n" if is_kept else b"")
 
 
 def _set(tree: dict[str, Blob], path: str, blob: Blob | None) -> None:

@@ -31,7 +31,8 @@ class Relation:
     """How the two histories stand to each other.
 
     `replaced` is set while the remote has not heard of a compaction here. The questions are whether one commit leads
-    to another; `start` is the newest commit that both heads lead back to.
+    to another; `start` is the newest commit that both heads lead back to, `since` the one here from which
+    on commits tell again what happened.
     """
 
     here: CommitId
@@ -43,13 +44,16 @@ class Relation:
     is_held_in_here: bool = False
     is_held_in_there: bool = False
     start: CommitId | None = None
+    since: CommitId | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A step; `base`: the version that both sides came from (None: none, or `is_base_lost`: see `Replaced`).
+    """A step; `base`: the version that both sides came from, None for none.
 
-    `lease`: what a push may replace, None for one that must follow. `takes_all`: the remote's files count as they are.
+    `is_base_lost`: that version is in no commit; it is `base` without what `Replaced` says was added. `lease`: what a
+    push may replace, None for one that must follow. `takes_all`: the remote's files count as they are.
+    `is_history_replaced`: one side was compacted; no commit that is made anew brings back what it forgot.
     """
 
     step: Step
@@ -57,6 +61,7 @@ class Plan:
     lease: CommitId | None = None
     is_base_lost: bool = False
     takes_all: bool = False
+    is_history_replaced: bool = False
 
 
 def choose(relation: Relation, take: Take | None = None) -> Plan:
@@ -71,7 +76,9 @@ def choose(relation: Relation, take: Take | None = None) -> Plan:
     if relation.is_here_in_there:
         return Plan(Step.TAKE, base=relation.here)
     if held is not None and relation.is_held_in_here and not relation.is_held_in_there:
-        return Plan(Step.TAKE, base=held)  # the remote's history was replaced; what it held is known
+        return Plan(
+            Step.TAKE, base=held, is_history_replaced=True
+        )  # the remote's history was replaced; what it held is known
     if relation.start is not None:
         return Plan(Step.TAKE, base=relation.start)
     if held is None or take is Take.BOTH:
@@ -102,5 +109,5 @@ def _choose_after_compaction(relation: Relation, there: CommitId, replaced: Repl
     if replaced.held == there:
         return Plan(Step.KEEP, base=there, lease=there)
     if relation.is_held_in_there:
-        return Plan(Step.TAKE_UNDER, base=replaced.held, lease=there)
-    return Plan(Step.TAKE_UNDER, lease=there, is_base_lost=True)  # compacted there as well
+        return Plan(Step.TAKE_UNDER, base=replaced.held, lease=there, is_history_replaced=True)
+    return Plan(Step.TAKE_UNDER, base=relation.since, lease=there, is_base_lost=True)  # compacted there as well

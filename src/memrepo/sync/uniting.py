@@ -71,33 +71,36 @@ def unite(
     files = {commit: list_files(git, commit) for commit in dict.fromkeys((plan.base, here, there)) if commit}
     _refuse(judge_list(files[there]), "the remote")
     ours, theirs = to_map(files[here]), to_map(files[there])
-    base = ours if plan.is_base_lost else to_map(files[plan.base]) if plan.base else {}
+    base = to_map(files[plan.base]) if plan.base else {}
     onto, moved = (here, there) if plan.step is Step.TAKE_UNDER else (there, here)
     commits = read_commits(git, _list_moved(git, moved, onto, plan))
     edits = list_edits(git, [commit.id for commit in commits])
     contents = Contents(read_objects(git, _list_blobs((base, ours, theirs), edits)))
     _refuse(judge_contents(_pick_new(theirs, ours, contents)), "the remote")
     merger = Merger(contents)
+    banned: frozenset[ContentHash] = frozenset()
     if plan.is_base_lost and replaced is not None:
+        banned = replaced.removed | merger.list_lost(base, ours)
         differs = set(list_changed(base, ours, theirs))
         base = {
             path: _strip(contents, path, blob, replaced.added) if path in differs else blob
-            for path, blob in ours.items()
+            for path, blob in base.items()
         }
-    goal = _decide(git, merger, plan, (base, ours, theirs), take, commits=commits, replaced=replaced)
+    goal = _decide(git, merger, plan, (base, ours, theirs), take, commits=commits, banned=banned)
     sizes = {file.id: file.size_bytes for listed in files.values() for file in listed}
     sizes.update({name: len(data) for name, data in contents.made.items()})
     _refuse(judge_list([_to_file(path, blob, sizes[blob[1]]) for path, blob in goal.items()]), "this folder")
     _refuse(judge_contents(_pick_new(goal, theirs, contents)), "this folder")
-    drafts = merger.replay(zip(commits, edits, strict=True), to_map(files[onto]), goal, own)
+    gone = merger.read_lost(base, goal) if plan.is_history_replaced else {}
+    drafts = merger.replay(zip(commits, edits, strict=True), to_map(files[onto]), goal, own, gone=gone)
     head = build_chain(git, onto, drafts, ref=NEXT)
     if plan.is_base_lost:
         head = _begin_anew(git, head, own)
     return United(
         head,
         has_lost=bool(merger.list_lost(ours, goal)),
-        added=frozenset(merger.list_lost(goal, theirs)),
-        removed=frozenset(merger.list_lost(theirs, goal)),
+        added=merger.list_lost(goal, theirs),
+        removed=merger.list_lost(theirs, goal),
     )
 
 
@@ -137,7 +140,7 @@ def _decide(
     take: Take | None,
     *,
     commits: Sequence[RawCommit],
-    replaced: Replaced | None,
+    banned: frozenset[ContentHash],
 ) -> dict[str, Blob]:
     """What the folder is to hold."""
     base, ours, theirs = trees
@@ -148,7 +151,6 @@ def _decide(
         if take is None:
             raise emptied
         return dict(theirs if take is Take.THERE else ours)
-    banned = replaced.removed if plan.is_base_lost and replaced is not None else frozenset()
     goal, clashes = merger.merge_trees(base, ours, theirs, banned=banned, take=take)
     if clashes:
         raise MergeConflict(
