@@ -236,7 +236,16 @@ class MemoryRepo(MemoryExchange):
             find_workspace=self._find_session_workspace,
             workspaces=self.workspaces,
             is_on=self.settings.dream and self.settings.enabled,
+            list_team_texts=self._list_team_texts,
         )
+
+    def _list_team_texts(self) -> list[str]:
+        """What the team repos say that can be read; a dream need not say it again."""
+        from memrepo.reading import iter_entries
+        from memrepo.team import list_team_files
+
+        readable = [state.repo for state in self.look_at_teams() if not state.why]
+        return [one.entry.text for repo in readable for one in iter_entries(repo.path, list_team_files(repo))]
 
     def make_dream_model(self, find_key: Callable[[str], str | None]) -> Model | None:
         """The model that the settings name, None when they name none; `find_key` reads a variable of the environment.

@@ -264,3 +264,13 @@ def test_what_waits_is_given_up_with_its_texts_before_a_compaction(desk: Memory)
     result = desk.history.compact(USER, texts=["Lives in Hamburg"])
     assert result.is_proven
     assert find_branch(GitClient(desk.root), "dream/2026-10-05") is None
+
+
+def test_a_file_that_is_executable_stays_so(desk: Memory) -> None:
+    (desk.root / "me.md").chmod(0o755)
+    raw_git(desk.root, "commit", "--quiet", "-am", "mode")
+    dream(desk, *REVIEW)
+    assert "mode" not in reviews(desk).diff("2026-10-05").decode()
+    reviews(desk).accept("2026-10-05", USER)
+    assert (desk.root / "me.md").stat().st_mode & 0o111
+    assert raw_git(desk.root, "status", "--porcelain") == b""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.kit.dreams import FILES, SAID, answer, decide, find_alias, make_catalogue
 
-from memrepo.dream.catalogue import LIMIT_CHARS, order_paths
+from memrepo.dream.catalogue import LIMIT_CHARS, build_catalogue, order_paths
 from memrepo.dream.classify import is_made_of
 from memrepo.dream.operations import ANSWER_LIMIT_CHARS, OPERATIONS_LIMIT, parse_answer, resolve
 from memrepo.dream.prompt import TASK_LIMIT_CHARS, build_prompt
@@ -77,6 +77,16 @@ def test_a_session_is_shown_in_bounds_with_its_last_words() -> None:
     assert "word 0 " not in shown
     assert "S1 codex, in shop: T" in shown
     assert "<no-memory>" in prompt.system
+
+
+def test_what_a_team_knows_is_shown_and_not_said_again() -> None:
+    catalogue = build_catalogue([(RepoPath("me.md"), b"- a [by: agent]\n")], also_known=["Uses <postgres>"])
+    prompt = build_prompt(catalogue, [], today="2026-10-05", team=["Uses <postgres>"])
+    assert "TEAMS" in prompt.user
+    assert "Uses &lt;postgres&gt;" in prompt.user
+    resolved = resolve(parse_answer(answer({"op": "add", "text": "uses <postgres>."})), catalogue)
+    assert resolved.changes == ()
+    assert "TEAMS" not in build_prompt(catalogue, [], today="2026-10-05").user
 
 
 # What is taken

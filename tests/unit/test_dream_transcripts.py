@@ -211,6 +211,19 @@ def test_the_ledger_gives_sessions_that_no_file_tells_of(tmp_path: Path) -> None
     assert [talk.user_messages for talk in collect(tmp_path, news.cursor, ledger=ledger).talks] == [("and mypy",)]
 
 
+def test_a_session_whose_file_must_wait_is_not_read_from_the_ledger_either(tmp_path: Path) -> None:
+    ledger = make_ledger(tmp_path / "sessions")
+    for number in range(TASKS_LIMIT + 1):
+        write_claude(tmp_path, user(f"said {number}"), name=f"session-{number}", at_s=LONG_AGO_S + number)
+        ledger.start("claude-code", f"session-{number}", folder=None)
+        ledger.add_message("claude-code", f"session-{number}", f"said {number}")
+        ledger.end("claude-code", f"session-{number}")
+    first = collect(tmp_path, ledger=ledger)
+    second = collect(tmp_path, first.cursor, ledger=ledger)
+    said = [message for talk in (*first.talks, *second.talks) for message in talk.user_messages]
+    assert sorted(said) == sorted(f"said {number}" for number in range(TASKS_LIMIT + 1))
+
+
 def test_what_the_ledger_says_of_a_session_holds_for_its_file(tmp_path: Path) -> None:
     ledger = make_ledger(tmp_path / "sessions")
     ledger.start("claude-code", CLAUDE_ID, folder=None)

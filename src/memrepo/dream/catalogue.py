@@ -52,10 +52,15 @@ def order_paths(paths: Iterable[RepoPath], first: Collection[RepoPath]) -> tuple
     return tuple(sorted(shown, key=lambda path: (ranks.get(path, 3 if path in first else 5), path)))
 
 
-def build_catalogue(files: Sequence[tuple[RepoPath, bytes]], *, limit_chars: int = LIMIT_CHARS) -> Catalogue:
-    """Lists the lines of files, in the order given, as far as there is room; the inbox gets a quarter of it."""
+def build_catalogue(
+    files: Sequence[tuple[RepoPath, bytes]], *, also_known: Iterable[str] = (), limit_chars: int = LIMIT_CHARS
+) -> Catalogue:
+    """Lists the lines of files, in the order given, as far as there is room; the inbox gets a quarter of it.
+
+    `also_known` are texts that stand elsewhere (a team's memory) and need not be said again.
+    """
     lines: dict[str, Line] = {}
-    hashes: set[str] = set()
+    hashes: set[str] = {content_hash(text) for text in also_known}
     parts: list[str] = []
     used = left_out = 0
     for path, data in files:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 TASK_LIMIT_CHARS = 1_500
 _REPLY_LIMIT_CHARS = 400
 _TITLE_LIMIT_CHARS = 80
+_TEAM_LIMIT_CHARS = 6_000
 
 RULES = f"""\
 <no-memory>
@@ -63,11 +64,14 @@ class Prompt:
         return json.dumps({"system": self.system, "user": self.user, "schema": self.schema}).encode()
 
 
-def build_prompt(catalogue: Catalogue, talks: Sequence[Talk], *, today: str) -> Prompt:
-    """The prompt of one dream; `today` is a day as `YYYY-MM-DD`."""
+def build_prompt(catalogue: Catalogue, talks: Sequence[Talk], *, today: str, team: Sequence[str] = ()) -> Prompt:
+    """The prompt of one dream; `today` is a day as `YYYY-MM-DD`, `team` what the person's teams know already."""
+    known = "\n".join(shown for text in team if (shown := show_text(text)))[:_TEAM_LIMIT_CHARS]
+    teams = f"TEAMS (known there, cannot be changed, need not be said again):\n{known}\n\n" if known else ""
     sessions = "\n".join(_show_talk(f"S{number}", talk) for number, talk in enumerate(talks, start=1))
     user = (
-        f"Today is {today}.\n\nMEMORY (alias, who said it and what it is, text):\n{catalogue.text or '(empty)'}\n\n"
+        f"Today is {today}.\n\n"
+        f"MEMORY (alias, who said it and what it is, text):\n{catalogue.text or '(empty)'}\n\n{teams}"
         f"SESSIONS (the person's words, and the last reply of an agent):\n{sessions or '(none)'}\n"
     )
     return Prompt(RULES, user)

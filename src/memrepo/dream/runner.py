@@ -85,6 +85,7 @@ class Dreams:
         find_workspace: Callable[[str], Workspace | None],
         workspaces: Sequence[Workspace] = (),
         is_on: bool = False,
+        list_team_texts: Callable[[], Sequence[str]] = lambda: (),
     ) -> None:
         self._writer = writer
         self.reviews = reviews
@@ -96,6 +97,7 @@ class Dreams:
             one.id for one in workspaces if not one.memory_enabled or one.privacy is not Privacy.NORMAL
         }  # fmt: skip
         self._is_on = is_on
+        self._list_team_texts = list_team_texts
         self._git_folder = writer.git_folder
 
     def run(self, model: Model | None, *, if_due: bool = False) -> Outcome:
@@ -117,8 +119,10 @@ class Dreams:
             record = Record(
                 id=make_id(now, records), at=now, model=model.name if model else TIDY, sessions=len(news.talks)
             )
-            catalogue = build_catalogue(self._read_files(self._find_paths(news)) if model is not None else ())
-            prompt = build_prompt(catalogue, news.talks, today=now.date().isoformat())
+            team = self._list_team_texts() if model is not None else ()
+            files = self._read_files(self._find_paths(news)) if model is not None else ()
+            catalogue = build_catalogue(files, also_known=team)
+            prompt = build_prompt(catalogue, news.talks, today=now.date().isoformat(), team=team)
             if model is not None and not (gate := self._check_budget(records, now, prompt)).is_open:
                 return self._refuse(gate, if_due=if_due)
             try:

@@ -30,6 +30,7 @@ NEW_DAYS = 14
 """A session that nobody added to for longer is no news, also when no dream has read it."""
 
 _PART_LIMIT_BYTES = 32 * 1024 * 1024
+_TOTAL_LIMIT_BYTES = 256 * 1024 * 1024
 _CHUNK_BYTES = 1 << 20
 _FILES_LIMIT = 5_000
 _PATTERNS = ((CLAUDE_CODE, ".claude/projects", "*/*.jsonl"), (CODEX, ".codex/sessions", "*/*/*/rollout-*.jsonl"))
@@ -89,20 +90,22 @@ def collect_news(
     known = {session.id: session for session in ledger.iter_sessions()} if ledger is not None else {}
     talks: list[Talk] = []
     waiting = 0
-    told: set[str] = set()
-    for host, path, look in _list_files(home):
+    files = _list_files(home)
+    told = {path.stem if host == CLAUDE_CODE else path.stem[-36:] for host, path, _ in files}
+    read_bytes = 0
+    for host, path, look in files:
         name = f"{host}:{path.relative_to(home)}"
         start, is_off = cursor.files.get(name, (0, False))
         start = start if start <= look.st_size else 0  # another file by now
-        told.add(path.stem if host == CLAUDE_CODE else path.stem[-36:])
         if look.st_size <= start or now_s - look.st_mtime > NEW_DAYS * 86_400:
             continue
         if now_s - look.st_mtime < RUNNING_S:
             waiting += 1
             continue
-        if len(talks) >= TASKS_LIMIT:
+        if len(talks) >= TASKS_LIMIT or read_bytes > _TOTAL_LIMIT_BYTES:
             break
         talk, end = _read_part(host, path, start)
+        read_bytes += end - start
         session = known.get(talk.session_id)
         is_off = is_off or talk.is_left_out or (session is not None and _is_left_out(session))
         ahead.files[name] = (end, is_off)
@@ -132,7 +135,7 @@ def collect_news(
     return News(tuple(talks), ahead, waiting)
 
 
-def _list_files(home: Path) -> Iterator[tuple[str, Path, os.stat_result]]:
+def _list_files(home: Path) -> list[tuple[str, Path, os.stat_result]]:
     """The session files below the home folder, those added to last first; links are not followed."""
     found = []
     for host, folder, pattern in _PATTERNS:
@@ -143,7 +146,7 @@ def _list_files(home: Path) -> Iterator[tuple[str, Path, os.stat_result]]:
                 continue
             if stat.S_ISREG(look.st_mode) and not path.name.startswith("agent-"):
                 found.append((host, path, look))
-    return iter(sorted(found, key=lambda one: (-one[2].st_mtime, str(one[1])))[:_FILES_LIMIT])
+    return sorted(found, key=lambda one: (-one[2].st_mtime, str(one[1])))[:_FILES_LIMIT]
 
 
 def _read_part(host: str, path: Path, start: int) -> tuple[Talk, int]:

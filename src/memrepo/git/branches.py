@@ -42,6 +42,7 @@ def build_branch(
     """
     text = compose_message(message.subject, message.trailers)
     seconds = int((at or dt.datetime.now(dt.UTC)).timestamp())
+    modes = _read_modes(client, base)
     parts = [
         f"commit refs/heads/{branch}\ncommitter {AUTHOR_NAME} <{AUTHOR_EMAIL}> {seconds} +0000\n".encode(),
         b"data %d\n%b\nfrom %b\n" % (len(text), text, base.encode()),
@@ -51,12 +52,20 @@ def build_branch(
         if data is None:
             parts.append(b"D " + quoted + b"\n")
         else:
-            parts.append(b"M 100644 inline " + quoted + b"\ndata %d\n%b\n" % (len(data), data))
+            mode = modes.get(os.fsencode(path), b"100644")
+            parts.append(b"M " + mode + b" inline " + quoted + b"\ndata %d\n%b\n" % (len(data), data))
     client.run("fast-import", "--quiet", "--force", "--done", stdin=b"".join((*parts, b"done\n")))
     made = find_branch(client, branch)
     if made is None:
         raise RepositoryFault(f"git made no branch {branch}", hint="memrepo doctor", invariant="branch")
     return made
+
+
+def _read_modes(client: GitClient, commit: CommitId) -> dict[bytes, bytes]:
+    """The modes of a commit's files: on some disks every file is executable, and stays so."""
+    listed = client.run("ls-tree", "-r", "-z", "--full-tree", commit).stdout
+    rows = (record.split(b"\t", 1) for record in listed.split(b"\0") if record)
+    return {path: head.split(b" ", 1)[0] for head, path in rows if head.startswith(b"100")}
 
 
 def merge_branch(client: GitClient, branch: str, message: Message) -> CommitId:
