@@ -290,16 +290,21 @@ class MemoryRepo(MemoryExchange):
     def compact(self, task: TaskContext, *, texts: Iterable[str] = ()) -> CompactResult:
         """Replaces the history, proves it, and empties the search index; what waits in dreams is given up.
 
-        Errors: those of `History.compact`.
+        Errors: those of `History.compact`; LockBusy while a dream is under way.
         """
-        if not self.is_missing:
-            from memrepo.planning.curation import require_user
+        from contextlib import nullcontext
 
-            require_user(task, "compact history")
-            from memrepo.dream.records import drop_waiting
+        from memrepo.dream.records import drop_waiting, hold_dream_lock
+        from memrepo.planning.curation import require_user
 
-            drop_waiting(self._writer.git_folder)
-        result = self.history.compact(task, texts=texts)
+        require_user(task, "compact history")
+        git_folder = self._writer.git_folder
+        with hold_dream_lock(git_folder) if self.has_git else nullcontext():
+            if self.has_git:
+                with self._writer.hold():
+                    pass  # what cannot be compacted now costs no review
+                drop_waiting(git_folder)
+            result = self.history.compact(task, texts=texts)
         self.purge_index()
         return replace(result, checked=(*result.checked, "search index (emptied)"))
 

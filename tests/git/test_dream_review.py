@@ -16,6 +16,7 @@ from memrepo.dream.records import (
     DREAMS_FOLDER,
     Record,
     drop_waiting,
+    end_cut_off,
     find_record,
     get_record,
     hold_dream_lock,
@@ -208,6 +209,19 @@ def test_a_hand_edit_between_dreaming_and_applying_wins(desk: Memory) -> None:
     assert [change.state for change in record.changes] == ["stale"]
     assert "Uses yarn" in desk.texts("me.md")
     assert desk.subjects()[0] == "Hand edits"
+
+
+def test_what_was_cut_off_waits_for_nobody_and_keeps_no_text(desk: Memory) -> None:
+    git_folder = desk.root / ".git"
+    record = dream(desk, *AUTO, *REVIEW)
+    save_record(git_folder, record.model_copy(update={"status": "running"}))
+    assert get_record(git_folder, "2026-10-05").waiting == ()
+    end_cut_off(git_folder)
+    ended = get_record(git_folder, "2026-10-05")
+    assert (ended.status, {change.state for change in ended.changes}) == ("failed", {"applied", "dropped"})
+    assert "Hamburg" not in desk.read(f".git/{DREAMS_FOLDER}/2026-10-05.json")
+    reviews(desk).undo("2026-10-05", USER)
+    assert desk.read("me.md") == ME
 
 
 def test_undo_finds_a_commit_that_a_crash_kept_out_of_the_record(desk: Memory) -> None:

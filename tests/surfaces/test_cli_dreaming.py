@@ -271,8 +271,9 @@ def test_a_dream_that_was_cut_off_is_seen_and_holds_up_nothing(desk: HereProgram
     git_folder = desk.home / "CoWork Memory" / ".git"
     save_record(git_folder, Record(id="2026-01-01", at=NOW))
     assert [record.status for record in list_records(git_folder)] == ["running"]
-    assert desk("dream", "now").status == 0
     assert "running" in desk("dream", "list").out
+    assert desk("dream", "now").status == 0
+    assert "failed: it was cut off" in desk("dream", "list").out
 
 
 def test_transcripts_are_only_read(desk: HereProgram) -> None:

@@ -68,8 +68,17 @@ class Record(BaseModel):
 
     @property
     def waiting(self) -> tuple[Change, ...]:
-        """The changes that wait for the user."""
+        """The changes that wait for the user; none of a dream that did not come to its end."""
+        return self._open if self.status in {"waiting", "done"} else ()
+
+    @property
+    def _open(self) -> tuple[Change, ...]:
         return tuple(change for change in self.changes if change.state == "open")
+
+    def fail(self, why: str) -> Record:
+        """The record of a dream that did not come to its end: what it did not do yet, it never does."""
+        gone = [change.model_copy(update={"state": "dropped", "why": "not done"}) for change in self._open]
+        return self.with_changes(gone).model_copy(update={"status": "failed", "failure": why})
 
     def with_changes(self, changes: Sequence[Change]) -> Record:
         """The record with these changes in the place of those with their numbers, and the status that follows."""
@@ -129,12 +138,20 @@ def list_records(git_folder: Path) -> tuple[Record, ...]:
 def drop_waiting(git_folder: Path) -> int:
     """Gives up what waits in all dreams, its texts with it: before history is compacted. Returns how many changes."""
     count = 0
+    end_cut_off(git_folder)
     for record in list_records(git_folder):
         if record.waiting:
             count += len(record.waiting)
             gone = [change.model_copy(update={"state": "dropped", "why": "compacted"}) for change in record.waiting]
             save_record(git_folder, record.with_changes(gone))
     return count
+
+
+def end_cut_off(git_folder: Path) -> None:
+    """Ends the dreams whose process is gone. The caller holds the dream lock, or knows that nobody dreams."""
+    for record in list_records(git_folder):
+        if record.status == "running":
+            save_record(git_folder, record.fail("it was cut off"))
 
 
 def read_cursor(git_folder: Path) -> Cursor:

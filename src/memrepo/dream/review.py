@@ -80,7 +80,8 @@ class Reviews:
             record = record.with_changes(done)
             if applied.commit is not None:
                 record = record.model_copy(update={"commits": (*record.commits, applied.commit)})
-            record = save_record(self._writer.git_folder, record)
+            unfinished = record.model_copy(update={"status": "running"})
+            save_record(self._writer.git_folder, unfinished)
             head = _require_head(git)
             record = self._renew(git, record, review, head)
             record = record.model_copy(update={"head": head})

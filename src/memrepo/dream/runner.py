@@ -17,6 +17,7 @@ from memrepo.dream.operations import Change, parse_answer, resolve
 from memrepo.dream.prompt import build_prompt
 from memrepo.dream.records import (
     Record,
+    end_cut_off,
     find_record,
     hold_dream_lock,
     list_records,
@@ -110,6 +111,7 @@ class Dreams:
         with hold_dream_lock(self._git_folder):
             with self._writer.hold():
                 pass  # a repo that cannot be written to now is told before a model is paid
+            end_cut_off(self._git_folder)
             records, now = list_records(self._git_folder), self._clock()
             news = self._collect() if model is not None else News((), Cursor())
             if if_due:
@@ -133,7 +135,7 @@ class Dreams:
                 record = self.reviews.apply(record)
             except MemrepoError as error:
                 kept = find_record(self._git_folder, record.id) or record
-                save_record(self._git_folder, kept.model_copy(update={"status": "failed", "failure": error.message}))
+                save_record(self._git_folder, kept.fail(error.message))
                 raise
             if model is not None:
                 write_cursor(self._git_folder, news.cursor)
