@@ -13,7 +13,7 @@ from __future__ import annotations
 import datetime as dt
 import os
 import shlex
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -292,8 +292,6 @@ class MemoryRepo(MemoryExchange):
 
         Errors: those of `History.compact`; LockBusy while a dream is under way.
         """
-        from contextlib import nullcontext
-
         from memrepo.dream.records import drop_waiting, hold_dream_lock
         from memrepo.planning.curation import require_user
 
