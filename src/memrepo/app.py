@@ -237,6 +237,7 @@ class MemoryRepo(MemoryExchange):
             workspaces=self.workspaces,
             is_on=self.settings.dream and self.settings.enabled,
             list_team_texts=self._list_team_texts,
+            pull=lambda: self.sync.run_quietly(pushes=False),
         )
 
     def _list_team_texts(self) -> list[str]:

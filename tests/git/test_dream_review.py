@@ -288,3 +288,12 @@ def test_a_file_that_is_executable_stays_so(desk: Memory) -> None:
     reviews(desk).accept("2026-10-05", USER)
     assert (desk.root / "me.md").stat().st_mode & 0o111
     assert raw_git(desk.root, "status", "--porcelain") == b""
+
+
+def test_a_commit_that_a_sync_made_anew_is_still_undone(desk: Memory) -> None:
+    before = tree(desk)
+    record = dream(desk, *AUTO)
+    raw_git(desk.root, "commit", "--quiet", "--amend", "--no-edit", "--date=2026-01-01T00:00:00Z")
+    assert record.commits != (GitClient(desk.root).head(),)
+    reviews(desk).undo("2026-10-05", USER)
+    assert tree(desk) == before

@@ -200,6 +200,15 @@ def test_if_due_waits_for_its_time_and_for_news(desk: HereProgram, chat: ChatSer
     assert len(chat.requests) == 1
 
 
+def test_a_dream_takes_in_first_what_other_machines_know(desk: HereProgram, monkeypatch: pytest.MonkeyPatch) -> None:
+    pulls: list[bool] = []
+    monkeypatch.setattr("memrepo.sync.engine.Sync.run_quietly", lambda _, *, pushes: pulls.append(pushes))
+    desk("dream", "now", "--if-due")
+    assert pulls == []
+    desk("dream", "now")
+    assert pulls == [False]
+
+
 def test_the_day_has_a_budget(desk: HereProgram, chat: ChatServer) -> None:
     chat.replies = [Reply(usage={"prompt_tokens": TOKENS_PER_DAY - 100, "completion_tokens": 90})]
     assert desk("dream", "now").status == 0

@@ -173,11 +173,12 @@ class Reviews:
         return b"".join(self._history.diff(commit) for commit in self._find_commits(record))
 
     def _find_commits(self, record: Record) -> tuple[str, ...]:
-        """The commits of a dream, the oldest first; one that a crash kept out of the record too."""
+        """The commits of a dream, the oldest first: those that the history has now (a sync makes commits anew, a crash
+        keeps them out of the record), else those of the record."""
         logged = self._git().log(limit=_LOOKED_AT_COMMITS)
         merged = {parent for commit in logged for parent in commit.parents[1:]}
         found = [commit.id for commit in reversed(logged) if commit.dream == record.id and commit.id not in merged]
-        return tuple(dict.fromkeys((*record.commits, *found)))
+        return tuple(found) or record.commits
 
     def _get(self, git: GitClient, record_id: str) -> Record:
         """A record whose branch is as we made it. Errors: NotFound, Conflict."""

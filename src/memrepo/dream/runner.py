@@ -87,7 +87,9 @@ class Dreams:
         workspaces: Sequence[Workspace] = (),
         is_on: bool = False,
         list_team_texts: Callable[[], Sequence[str]] = lambda: (),
+        pull: Callable[[], object] = lambda: None,
     ) -> None:
+        """`pull` takes in what other machines know, where it can: before a dream, and without pushing."""
         self._writer = writer
         self.reviews = reviews
         self._clock = clock
@@ -99,6 +101,7 @@ class Dreams:
         }  # fmt: skip
         self._is_on = is_on
         self._list_team_texts = list_team_texts
+        self._pull = pull
         self._git_folder = writer.git_folder
 
     def run(self, model: Model | None, *, if_due: bool = False) -> Outcome:
@@ -109,6 +112,8 @@ class Dreams:
         Changes: see `Reviews.apply`; the record, and how far the sessions were read.
         """
         with hold_dream_lock(self._git_folder):
+            if self._is_on or not if_due:
+                self._pull()
             with self._writer.hold():
                 pass  # a repo that cannot be written to now is told before a model is paid
             end_cut_off(self._git_folder)
