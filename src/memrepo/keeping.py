@@ -31,6 +31,10 @@ REPEATED = "correction_repeated"
 _FORGOTTEN = (Reason.FORGOTTEN, "the user forgot this; only the user brings it back, by saying it anew")
 
 
+_AGAIN = "run the command again"
+"""The beginning of hints of what is busy; a fact that is kept needs no second run."""
+
+
 class StoreSource(Protocol):
     """Gives the private store: `find()` only if there is one already, `get()` makes it. Both may raise StoreFault.
 
@@ -85,7 +89,7 @@ class Keeper:
         return WriteResult(
             WriteStatus.KEPT,
             reason=reason,
-            detail=f"{error.message}. {error.hint}" if error.hint else error.message,
+            detail=". ".join(filter(None, (error.message, error.hint.removeprefix(_AGAIN).lstrip("; ")))),
             kept_id=kept_id,
             redactions=accepted.fact.redactions,
         )
