@@ -26,7 +26,8 @@ from memrepo.locations import find_locations
 from memrepo.model import Candidate, Origin
 from memrepo.profiles import find_settings_file
 from memrepo.surfaces.mcp.calls import Standing
-from memrepo.surfaces.mcp.server import Doors, MemoryServer
+from memrepo.surfaces.mcp.server import MemoryServer
+from memrepo.surfaces.opened import Doors
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator

@@ -19,8 +19,8 @@ from memrepo.lock import WriteLock
 from memrepo.recall import LIMIT_MOST, Detail
 from memrepo.recall import Lane as RecallLane
 from memrepo.surfaces.mcp.calls import Standing
-from memrepo.surfaces.mcp.opened import Lane
 from memrepo.surfaces.mcp.tools import RECALL_DETAILS, RECALL_LIMIT_MOST, RECALL_SCOPES, TOOLS
+from memrepo.surfaces.opened import Lane
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -53,7 +53,8 @@ async def _call_tool(home: Path, tool: str, arguments: dict[str, Any]) -> Mappin
     from memrepo.model import Origin
     from memrepo.profiles import find_settings_file
     from memrepo.surfaces.mcp.calls import Standing
-    from memrepo.surfaces.mcp.server import Doors, MemoryServer
+    from memrepo.surfaces.mcp.server import MemoryServer
+    from memrepo.surfaces.opened import Doors
 
     locations = _find_locations(home)
 

@@ -14,7 +14,7 @@ from memrepo.surfaces.cli.table import MemrepoCommand
 if TYPE_CHECKING:
     from memrepo.app import MemoryRepo
     from memrepo.surfaces.cli.invocation import Invocation
-    from memrepo.surfaces.mcp.server import Doors
+    from memrepo.surfaces.opened import Doors
 
 
 @click.command(cls=MemrepoCommand, short_help="Serve memory to agents (Model Context Protocol).")
@@ -80,7 +80,7 @@ def _find_current_folder() -> Path | None:
 
 def _make_doors(invocation: Invocation) -> Doors:
     from memrepo.surfaces.cli.report import write_report
-    from memrepo.surfaces.mcp.server import Doors
+    from memrepo.surfaces.opened import Doors
 
     def open_repo(read_only: bool) -> MemoryRepo:  # noqa: FBT001
         from memrepo.app import MemoryRepo

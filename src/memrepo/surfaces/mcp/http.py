@@ -11,38 +11,26 @@ from __future__ import annotations
 import hmac
 import os
 import secrets
-import signal
-import socket
 import stat
 import sys
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from memrepo.errors import DiskFault, InvalidInput, Refused
+from memrepo.surfaces.loopback import HOST, Refusal, carry, find_foreign, list_hosts, list_origins, listen, read_headers
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Mapping
+    import socket
+    from collections.abc import Mapping
     from pathlib import Path
 
-    import uvicorn
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from memrepo.surfaces.mcp.server import MemoryServer
 
-HOST = "127.0.0.1"
 PATH = "/mcp"
 TOKEN_NAME = "mcp-token"  # noqa: S105 - a file's name
 _TOKEN_BYTES = 32
 _TOKEN_LEAST_CHARS = 32
-_STOP_S = 3
-_BACKLOG = 128
-
-
-class Refusal(NamedTuple):
-    """Why a request is turned away."""
-
-    status: int
-    why: str
 
 
 class Gate(NamedTuple):
@@ -51,22 +39,10 @@ class Gate(NamedTuple):
     port: int
     token: str
 
-    @property
-    def hosts(self) -> tuple[str, ...]:
-        """The names under which this server is reached."""
-        return f"{HOST}:{self.port}", f"localhost:{self.port}"
-
-    @property
-    def origins(self) -> tuple[str, ...]:
-        """The origins of pages that this server itself would serve."""
-        return tuple(f"http://{host}" for host in self.hosts)
-
     def find_refusal(self, headers: Mapping[str, str]) -> Refusal | None:
         """Decides about one request; `headers` by their names in small letters. Pure."""
-        if headers.get("host", "") not in self.hosts:
-            return Refusal(421, "this server answers to its own name only")
-        if "origin" in headers and headers["origin"] not in self.origins:
-            return Refusal(403, "web pages of other origins are not served")
+        if refusal := find_foreign(headers, self.port):
+            return refusal
         scheme, _, token = headers.get("authorization", "").partition(" ")
         is_right = hmac.compare_digest(token.strip().encode(), self.token.encode())
         if scheme.lower() != "bearer" or not is_right:
@@ -115,67 +91,23 @@ def serve_http(server: MemoryServer, port: int, folder: Path) -> None:
     import anyio
 
     token, place = read_token(folder)
-    with _listen(port) as listening:
+    with listen(port, hint="take another: --http 0 finds one", key="--http") as listening:
         gate = Gate(listening.getsockname()[1], token)
         sys.stderr.write(f"memrepo: serving http://{HOST}:{gate.port}{PATH}; the token is in {place}\n")
         sys.stderr.flush()
         anyio.run(_serve, server, listening, gate)
 
 
-@contextmanager
-def _listen(port: int) -> Iterator[socket.socket]:
-    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listening.bind((HOST, port))
-            listening.listen(_BACKLOG)  # whoever reads where we serve can connect from then on
-        except OSError as error:
-            raise InvalidInput(
-                f"port {port} cannot be used: {error.strerror}", hint="take another: --http 0 finds one", key="--http"
-            ) from error
-        yield listening
-    finally:
-        listening.close()
-
-
 async def _serve(server: MemoryServer, listening: socket.socket, gate: Gate) -> None:
-    import anyio
-    import uvicorn
     from mcp.server.transport_security import TransportSecuritySettings
 
     app = server.server.streamable_http_app(
         streamable_http_path=PATH,
         transport_security=TransportSecuritySettings(
-            allowed_hosts=list(gate.hosts), allowed_origins=list(gate.origins)
+            allowed_hosts=list(list_hosts(gate.port)), allowed_origins=list(list_origins(gate.port))
         ),
     )
-    config = uvicorn.Config(
-        _guard(app, gate),
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        date_header=False,
-        proxy_headers=False,
-        ws="none",
-        loop="asyncio",
-        http="h11",
-        lifespan="on",
-        timeout_graceful_shutdown=_STOP_S,
-    )
-    carrier = _make_carrier(config)
-
-    async def stop_on_signal() -> None:
-        with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-            async for _ in signals:
-                server.end_streams()
-                carrier.should_exit = True
-
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(stop_on_signal)
-        await carrier.serve(sockets=[listening])
-        await server.close()
-        tasks.cancel_scope.cancel()
+    await carry(_guard(app, gate), listening, on_stop=server.end_streams, on_end=server.close)
 
 
 def _guard(app: ASGIApp, gate: Gate) -> ASGIApp:
@@ -184,7 +116,7 @@ def _guard(app: ASGIApp, gate: Gate) -> ASGIApp:
     async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
         refusal = None
         if scope["type"] == "http":
-            refusal = gate.find_refusal(_read_headers(scope["headers"]))
+            refusal = gate.find_refusal(read_headers(scope["headers"]))
         if refusal is None:
             await app(scope, receive, send)
             return
@@ -194,24 +126,3 @@ def _guard(app: ASGIApp, gate: Gate) -> ASGIApp:
         await PlainTextResponse(refusal.why, refusal.status, headers=challenge)(scope, receive, send)
 
     return guarded
-
-
-def _read_headers(raw: list[tuple[bytes, bytes]]) -> dict[str, str]:
-    """Headers by name. One that is sent twice counts as both values joined, which fits nothing."""
-    headers: dict[str, str] = {}
-    for name, value in raw:
-        key, text = name.decode("latin-1").lower(), value.decode("latin-1")
-        headers[key] = f"{headers[key]}, {text}" if key in headers else text
-    return headers
-
-
-def _make_carrier(config: uvicorn.Config) -> uvicorn.Server:
-    """A carrier that leaves signals to us: uvicorn would end the process by the signal once it has stopped."""
-    import uvicorn
-
-    class Carrier(uvicorn.Server):
-        @contextmanager
-        def capture_signals(self) -> Generator[None, None, None]:
-            yield
-
-    return Carrier(config)

@@ -6,7 +6,6 @@ decided as for every other one.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
@@ -15,12 +14,14 @@ from memrepo.errors import NotFound
 from memrepo.model import INBOX_FILE, RepoPath
 from memrepo.policy.injection import WHY, InjectionReason
 from memrepo.surfaces.mcp.calls import NO_MEMORY_YET, UNREVIEWED, CallContext
+from memrepo.surfaces.opened import find_stamps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from memrepo.app import MemoryRepo
     from memrepo.surfaces.mcp.calls import Standing
+    from memrepo.surfaces.opened import Stamps
 
 CONTEXT_URI = "memrepo://context"
 FILES_URI = "memrepo://files/"
@@ -28,8 +29,6 @@ FILES_TEMPLATE = FILES_URI + "{+path}"
 TEXT_TYPE = "text/plain"
 MARKDOWN_TYPE = "text/markdown"
 _PAGE_FILES = 500
-
-Stamps = dict[RepoPath, tuple[int, int, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,14 +105,7 @@ def survey(repo: MemoryRepo, standing: Standing) -> Survey:
     task = CallContext(standing).make_task(repo)
     if repo.is_missing or not repo.decide_injection(task).is_allowed:
         return Survey({}, "")
-    stamps: Stamps = {}
-    for path in repo.list_shown_files(task):
-        try:
-            found = os.lstat(repo.root / path)
-        except OSError:  # gone since it was listed
-            continue
-        stamps[path] = (found.st_mtime_ns, found.st_size, found.st_ino)
-    return Survey(stamps, repo.context(task).version)
+    return Survey(find_stamps(repo, repo.list_shown_files(task)), repo.context(task).version)
 
 
 def find_changed(before: Survey, after: Survey) -> tuple[str, ...]:

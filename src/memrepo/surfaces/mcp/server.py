@@ -27,14 +27,13 @@ from memrepo.errors import InvalidInput, MemrepoError, NotFound
 from memrepo.surfaces.mcp import resources
 from memrepo.surfaces.mcp.arguments import parse_arguments
 from memrepo.surfaces.mcp.calls import HANDLERS, Asking, CallContext, Question, Standing, find_caller
-from memrepo.surfaces.mcp.opened import Lane
 from memrepo.surfaces.mcp.tools import INSTRUCTIONS, TOOLS
 from memrepo.surfaces.mcp.watching import POLL_S, Watcher
+from memrepo.surfaces.opened import Lane
 from memrepo.surfaces.present import BUG, describe_error, get_numbers
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-    from pathlib import Path
+    from collections.abc import AsyncIterator
 
     from mcp.server.context import ServerRequestContext
     from mcp.server.models import InitializationOptions
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
     from memrepo.sessions import Session
     from memrepo.surfaces.mcp.calls import Answer
     from memrepo.surfaces.mcp.tools import ToolRow
+    from memrepo.surfaces.opened import Doors
 
     Context = ServerRequestContext[Any, Any]
 
@@ -55,15 +55,6 @@ _YES = {
     "properties": {"yes": {"type": "boolean", "title": "Yes", "description": "Yes or no.", "default": False}},
     "required": ["yes"],
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Doors:
-    """How the server gets at the world: opening the repo, the settings file, reporting a bug (None: no report)."""
-
-    open_repo: Callable[[bool], MemoryRepo]
-    find_settings: Callable[[], Path]
-    report_bug: Callable[[BaseException], Path | None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The memory repo as a process holds it that lives for days: opened when first needed, and anew when things changed.
 
-One `Lane` is one thread and one opened repo, so nothing in it is ever used twice at once. The server has two: a search
+One `Lane` is one thread and one opened repo, so nothing in it is ever used twice at once. A server has two: a search
 never waits for a write. What cannot be opened now (faulty settings, a folder that may not be used) is the answer of
 that call alone; the next call tries again.
 """
@@ -11,20 +11,32 @@ import asyncio
 import os
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from memrepo.errors import MemrepoError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from memrepo.app import MemoryRepo
+    from memrepo.model import RepoPath
 
 T = TypeVar("T")
 P = ParamSpec("P")
 
 Stamp = tuple[object, ...]
+Stamps = dict["RepoPath", tuple[int, int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Doors:
+    """How a server gets at the world: opening the repo, the settings file, reporting a bug (None: no report)."""
+
+    open_repo: Callable[[bool], MemoryRepo]
+    find_settings: Callable[[], Path]
+    report_bug: Callable[[BaseException], Path | None]
 
 
 class Lane:
@@ -71,6 +83,18 @@ class Lane:
     def _find_stamp(self, root: Path) -> Stamp:
         """What changes when the repo must be opened anew: the settings, the folder itself, and whether it has git."""
         return (_look(self._find_settings()), *_look_at_folder(root))
+
+
+def find_stamps(repo: MemoryRepo, paths: Iterable[RepoPath]) -> Stamps:
+    """What changes of a file when its text does. Opens none. Changes: nothing."""
+    stamps: Stamps = {}
+    for path in paths:
+        try:
+            found = os.lstat(repo.root / path)
+        except OSError:  # gone since it was listed
+            continue
+        stamps[path] = (found.st_mtime_ns, found.st_size, found.st_ino)
+    return stamps
 
 
 def _look_at_folder(root: Path) -> Stamp:
