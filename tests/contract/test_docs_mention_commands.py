@@ -110,6 +110,8 @@ def test_every_example_of_the_page_runs(
     monkeypatch.setattr("memrepo.surfaces.mcp.stdio.serve_stdio", lambda server, descriptor: None)
     network = Switchboard({"git@example.org:me/memory.git": make_bare(tmp_path / "host" / "memory.git")})
     network.put_in(monkeypatch)
+    # The Hub serves until it is told to end; tests/surfaces/test_hub.py runs the real one.
+    monkeypatch.setattr("memrepo.surfaces.hub.serving.serve_hub", lambda doors, profile, port, tell: None)
     (tmp_path / "programs").mkdir()
     (tmp_path / "programs" / "bwrap").touch(mode=0o755)
     monkeypatch.setenv("PATH", str(tmp_path / "programs"), prepend=os.pathsep)

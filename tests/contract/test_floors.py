@@ -17,7 +17,7 @@ SOURCE = Path(__file__).resolve().parents[2] / "src" / "memrepo"
 HOUSE = tomllib.loads((Path(__file__).parent / "floors.toml").read_text("utf-8"))
 FLOOR_OF = {module: number for number, floor in enumerate(HOUSE["floor"]) for module in floor["modules"]}
 
-PROCESS_MODULES = {"subprocess", "multiprocessing", "pty", "_posixsubprocess"}
+PROCESS_MODULES = {"subprocess", "multiprocessing", "pty", "_posixsubprocess", "webbrowser"}
 PROCESS_CALLS = {"system", "popen", "fork", "forkpty", "startfile"}
 PROCESS_CALL_PREFIXES = ("exec", "spawn", "posix_spawn")
 ENVIRONMENT_NAMES = {"environ", "environb", "getenv", "getenvb", "putenv"}
@@ -146,6 +146,7 @@ def test_neighbours_on_one_floor_do_not_import_each_other() -> None:
     ("source", "act"),
     [
         ("import subprocess", "start a process"),
+        ("import webbrowser", "start a process"),
         ("import os\nos.execvp('git', [])", "start a process"),
         ("def f():\n    from sqlalchemy import select", "speak SQL"),
         ("print('x')", "print"),

@@ -39,6 +39,7 @@ DENIED = [
     "memrepo dream accept",
     "memrepo schedule --yes",
     "memrepo dream --json undo 2026-10-05",
+    "memrepo hub --no-browser",
 ]
 ALLOWED = [
     "ls ~/src/memrepo",

@@ -31,7 +31,7 @@ HARMLESS = frozenset({"doctor", "index", "eval", "guard", "status"})
 DECIDING = frozenset(
     {
         *("init", "forget", "edit", "pin", "move", "undo", "clear", "purge-task", "compact", "import", "export"),
-        *("retire", "restore", "install", "uninstall", "mcp", "hook", "swarm", "schedule"),
+        *("retire", "restore", "install", "uninstall", "mcp", "hook", "hub", "swarm", "schedule"),
     }
 )
 """Commands that change memory, or who may, as the user."""

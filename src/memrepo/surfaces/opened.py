@@ -69,7 +69,7 @@ class Lane:
         if self._repo is not None and self._stamp != self._find_stamp(self._repo.root):
             self._forget_repo()
         if self._repo is None:
-            settings = _look(self._find_settings())  # before they are read: a change meanwhile is seen by the next call
+            settings = look(self._find_settings())  # before they are read: a change meanwhile is seen by the next call
             repo = self._open_repo()
             self._repo, self._stamp = repo, (settings, *_look_at_folder(repo.root))
         return self._repo
@@ -82,7 +82,7 @@ class Lane:
 
     def _find_stamp(self, root: Path) -> Stamp:
         """What changes when the repo must be opened anew: the settings, the folder itself, and whether it has git."""
-        return (_look(self._find_settings()), *_look_at_folder(root))
+        return (look(self._find_settings()), *_look_at_folder(root))
 
 
 def find_stamps(repo: MemoryRepo, paths: Iterable[RepoPath]) -> Stamps:
@@ -99,10 +99,11 @@ def find_stamps(repo: MemoryRepo, paths: Iterable[RepoPath]) -> Stamps:
 
 def _look_at_folder(root: Path) -> Stamp:
     git_folder = root / ".git"
-    return _look(root)[:2], _look(git_folder)[:2], os.path.lexists(git_folder / "HEAD")
+    return look(root)[:2], look(git_folder)[:2], os.path.lexists(git_folder / "HEAD")
 
 
-def _look(place: Path) -> tuple[int, ...]:
+def look(place: Path) -> tuple[int, ...]:
+    """What changes when a file is written or replaced; () when there is none."""
     try:
         found = os.lstat(place)
     except OSError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
@@ -12,12 +11,10 @@ from memrepo.settings import (
     WORKSPACES,
     describe_settings,
     get_setting,
-    parse_settings,
-    set_setting,
     split_workspace_key,
     unset_setting,
 )
-from memrepo.settings_file import read_settings, read_settings_text, write_settings_text
+from memrepo.settings_file import read_settings, read_settings_text
 from memrepo.surfaces.cli.options import decode_words
 from memrepo.surfaces.cli.table import MemrepoGroup
 from memrepo.surfaces.present import escape_control
@@ -26,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from memrepo.settings import Settings, SettingValue, TeamRepo
+    from memrepo.settings import Settings, SettingValue
     from memrepo.surfaces.cli.invocation import Invocation
 
 _NOT_SET = "(not set)"
@@ -98,13 +95,14 @@ def set_value(invocation: Invocation, key: str, value: str) -> None:
     memrepo settings set path ~/notes/memory
     memrepo settings set workspaces.billing.privacy strict
     """
+    from memrepo.surfaces.settings_saving import REMOTE_URL, change_setting
+
     file = invocation.settings_file
     before = read_settings_text(file)
     if key == _PATH or split_workspace_key(key, ())[1] == _ROOT:
         value = str(invocation.find_path(value))
-    after = set_setting(before, key, value, file=str(file))
-    if key == "remote_url" and after != before:  # the word of the user was about another address
-        after = unset_setting(after, "remote_confirmed_private", file=str(file))
+    after = change_setting(before, key, value, file=str(file))
+    if key == REMOTE_URL and after != before:
         invocation.output.tell("say that it is private and yours: memrepo settings set remote_confirmed_private true")
     new = save_settings(invocation, before, after)
     kept = value if new is None else get_setting(new, key)
@@ -134,48 +132,17 @@ def _read(invocation: Invocation) -> Settings:
 
 
 def save_settings(invocation: Invocation, before: str, after: str) -> Settings | None:
-    """Writes the new text when the memory folder that it means, and each team repo that is new in it, pass every rule;
-    None when the text still has faults.
+    """As `settings_saving.save_settings`, for the settings of this run."""
+    from memrepo.surfaces.settings_saving import save_settings
 
-    Errors: PathRefused, and those of writing.
-    """
-    from memrepo.errors import SettingsError
-    from memrepo.exchange import check_root
-
-    file = invocation.settings_file
-    try:
-        new = parse_settings(after, file=str(file))
-    except SettingsError:  # it had faults before and has no new one: mending goes key by key
-        write_settings_text(file, after, before=before)
-        return None
-    root = _find_root(invocation, new)
-    if new.team_repos:  # first: an overlap is then told of the team, unless it is the memory folder that is new
-        _check_new_teams(invocation, before, new, root)
-    check_root(
-        root,
+    return save_settings(
+        invocation.settings_file,
+        before=before,
+        after=after,
         locations=invocation.locations,
         home=invocation.environment.home,
-        workspaces=new.workspaces,
-        others=[team.path for team in new.team_repos],
+        profile=invocation.options.profile,
     )
-    write_settings_text(file, after, before=before)
-    return _read(invocation)
-
-
-def _check_new_teams(invocation: Invocation, before: str, new: Settings, root: Path) -> None:
-    """Looks at the folders of team repos that the settings did not have. Errors: PathRefused."""
-    from memrepo.errors import SettingsError
-    from memrepo.git.gate import is_repository
-    from memrepo.team import TeamRules, check_team_root
-
-    known: tuple[TeamRepo, ...] = ()
-    with suppress(SettingsError):
-        known = parse_settings(before, file=str(invocation.settings_file)).team_repos
-    rules = TeamRules(root, invocation.environment.home, invocation.locations, new.workspaces)
-    for team in new.team_repos:
-        if team not in known:
-            others = [other.path for other in new.team_repos if other is not team]
-            check_team_root(team.path, rules, others=others, is_repository=is_repository)
 
 
 def _find_root(invocation: Invocation, current: Settings) -> Path:

@@ -64,6 +64,7 @@ COMMANDS: dict[str, Row] = {
     "index": Row("recalling", "index", "Look at the search index, or make it anew."),
     "eval": Row("evaluating", "evaluate", "Measure recall, and try to break the promises of memory."),
     "guard": Row("guard", "guard", "Hide memory from shell commands with a sandbox."),
+    "hub": Row("hub", "hub", "Open the Memory Hub in the browser."),
     "mcp": Row("mcp", "mcp", "Serve memory to agents (Model Context Protocol)."),
     "install": Row("installing", "install", "Give memory to an agent host."),
     "uninstall": Row("installing", "uninstall", "Take memory out of an agent host."),
