@@ -48,6 +48,11 @@ class Catalog:
         self._root: Path | None = None
         self._files: dict[RepoPath, tuple[tuple[int, int, int], HeldFile]] = {}
 
+    @property
+    def files(self) -> dict[RepoPath, HeldFile]:
+        """All files as they were last seen."""
+        return {path: held for path, (_, held) in self._files.items()}
+
     def look(self, repo: MemoryRepo) -> dict[RepoPath, HeldFile]:
         """All files in the order of the Hub. Changes: nothing."""
         if repo.root != self._root:
@@ -59,7 +64,7 @@ class Catalog:
             else (stamps[path], _read(repo, path))
             for path in order_files(stamps)
         }
-        return {path: held for path, (_, held) in self._files.items()}
+        return self.files
 
 
 def list_known(files: dict[RepoPath, HeldFile]) -> list[HeldFile]:

@@ -26,11 +26,12 @@ from memrepo.surfaces.hub.showing import (
 from memrepo.surfaces.present import escape_control
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from memrepo.app import MemoryRepo
     from memrepo.model import RepoPath
     from memrepo.reading import LocatedEntry
+    from memrepo.recall import Hit
     from memrepo.surfaces.hub.catalog import Catalog, HeldFile
     from memrepo.surfaces.hub.showing import ShownEntry
 
@@ -43,6 +44,7 @@ PAGE_ENTRIES = 50
 PAGE_COMMITS = 50
 COMMITS_MOST = 5_000
 _RELATED = 8
+_HITS_MOST = 40
 _RECENT = 10
 _LEAST_QUERY = 2
 KINDS = tuple(kind for kind in Kind if kind not in {Kind.ERROR, Kind.NOTE, Kind.OUTCOME, Kind.COMMITMENT})
@@ -75,7 +77,7 @@ def cut(total: int, query: Mapping[str, str], size: int = PAGE_ENTRIES) -> Page:
 
 
 def show_known(repo: MemoryRepo, catalog: Catalog, query: Mapping[str, str]) -> Values:
-    """Files and entries, filtered; with a text also what else it may mean."""
+    """Files and entries, filtered. What else a text may mean is `show_related`, which may take longer."""
     files = list_known(catalog.look(repo))
     wanted, by, text = query.get("file", ""), query.get("by", ""), query.get("q", "").strip()
     chosen = [held for held in files if held.path == wanted] if wanted else files
@@ -90,7 +92,6 @@ def show_known(repo: MemoryRepo, catalog: Catalog, query: Mapping[str, str]) -> 
         "total": sum(len(held.entries) for held in files),
         "groups": groups,
         "page": page,
-        "related": _find_related(repo, text, {located.hash for located in found}) if _may_recall(text) else [],
         "query": {"file": wanted, "by": by if by in set(Author) else "", "q": text},
         "file_title": chosen[0].title if wanted else "",
         "faults": [{"path": str(held.path), "why": held.fault} for held in chosen if held.fault],
@@ -102,7 +103,7 @@ def _filter(held: HeldFile, folded: str, by: str) -> list[LocatedEntry]:
     return [
         located
         for located, text in zip(held.entries, held.folded, strict=True)
-        if folded in text and by in ("", located.entry.by)
+        if folded in text and (not by or by == located.entry.by)
     ]
 
 
@@ -122,36 +123,39 @@ def _describe_file(held: HeldFile) -> Values:
     return {"path": str(held.path), "title": held.title, "count": len(held.entries), "fault": held.fault}
 
 
-def _may_recall(text: str) -> bool:
-    return len(text) >= _LEAST_QUERY
+def may_search(query: Mapping[str, str]) -> bool:
+    """Whether the text of a query says enough to be searched for."""
+    return len(query.get("q", "").strip()) >= _LEAST_QUERY
 
 
-def _find_related(repo: MemoryRepo, text: str, known: set[Any]) -> list[Values]:
-    """What recall finds beside the entries that hold the text itself."""
+def search(repo: MemoryRepo, query: Mapping[str, str]) -> tuple[Hit, ...]:
+    """What recall finds for the text of a query, the entries that hold it among them."""
     try:
-        hits = repo.recall(text, USER, limit=_RELATED * 2).hits
-    except MemrepoError:
-        return []
+        return repo.recall(query.get("q", "").strip(), USER, limit=_HITS_MOST).hits
+    except MemrepoError:  # the entries that hold the text are shown all the same
+        return ()
+
+
+def show_related(_: MemoryRepo, catalog: Catalog, hits: Sequence[Hit], query: Mapping[str, str]) -> list[Values]:
+    """The hits that do not hold the text itself; each as the files have it now."""
+    folded, wanted = query.get("q", "").strip().casefold(), query.get("file", "")
+    files = catalog.files
     rows: list[Values] = []
     for hit in hits:
-        if hit.hash in known or len(rows) == _RELATED:
+        held = files.get(hit.file) if hit.file and hit.ref.startswith("repo:") else None
+        located = next((one for one in held.entries if str(one.ref) == hit.ref), None) if held else None
+        is_listed = located is not None and folded in located.entry.text.casefold() and wanted in ("", hit.file)
+        if is_listed or (held is not None and located is None) or len(rows) == _RELATED:
             continue
-        located = _find_located(repo, hit.ref) if hit.ref.startswith("repo:") else None
         rows.append(
             {
                 "entry": show_entry(located) if located else None,
                 "text": escape_control(hit.text.replace("&lt;", "<").replace("&gt;", ">")),
-                "why": ", ".join(hit.why),
                 "where": name_file(hit.file) if hit.file else "Private store",
                 "is_inbox": hit.unreviewed,
             }
         )
     return rows
-
-
-def _find_located(repo: MemoryRepo, ref: str) -> LocatedEntry | None:
-    wanted = parse_ref(ref)
-    return next((located for located in repo.iter_entries([wanted.path]) if located.ref == wanted), None)
 
 
 def find_entry(repo: MemoryRepo, ref: str, text_hash: str = "") -> LocatedEntry:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import mimetypes
 from collections import OrderedDict
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from memrepo.surfaces.opened import Doors
 
 BODY_LIMIT_BYTES = 1_000_000
+SEARCH_WAIT_S = 0.3
 _FIELDS_LIMIT = 5_000
 _NOTICES_MOST = 50
 _STATIC = frozenset({"hub.css", "hub.js", "icon.svg"})
@@ -78,6 +80,7 @@ class Hub:
         self._gate = gate
         self._reads = Lane("reads", lambda: doors.open_repo(True), doors.find_settings)  # noqa: FBT003
         self._writes = Lane("writes", lambda: doors.open_repo(False), doors.find_settings)  # noqa: FBT003
+        self._searches = Lane("searches", lambda: doors.open_repo(True), doors.find_settings)  # noqa: FBT003
         self._catalog = Catalog()
         self._notices: OrderedDict[str, Told] = OrderedDict()
         self._numbers = itertools.count(1)
@@ -105,8 +108,17 @@ class Hub:
 
     async def close(self) -> None:
         """Waits in bounded time for what is under way, and closes the repo."""
+        await self._searches.close()
         await self._reads.close()
         await self._writes.close()
+
+    async def warm(self) -> None:
+        """Makes ready what the first page and the first search need, while the browser starts."""
+        for template in (row.template for row in PAGES):
+            self._templates.get_template(template)
+        with suppress(MemrepoError, RuntimeError):  # a lane that was closed meanwhile
+            await self._reads.run(_count_waiting, self._catalog)
+            await self._searches.run(pages.search, {"q": "memory"})
 
     # The gate
 
@@ -157,8 +169,24 @@ class Hub:
         query = dict(request.query_params)
         values = await self._reads.run(_read_values, row, self._catalog, query)
         values |= await self._frame(request)
+        if row.read is pages.show_known:
+            values |= await self._find_related(query)
         is_welcome = values["is_missing"] and row.name != "health"
         return self._render("missing.html" if is_welcome else row.template, row.title, row.name, values)
+
+    async def _find_related(self, query: Mapping[str, str]) -> dict[str, Any]:
+        """What recall finds beside the list, if it is found soon; else the page asks again."""
+        import asyncio
+
+        if not pages.may_search(query):
+            return {"related": [], "is_searching": False}
+        search = asyncio.ensure_future(self._searches.run(pages.search, query))
+        done, _ = await asyncio.wait({search}, timeout=SEARCH_WAIT_S)
+        if not done:
+            search.add_done_callback(lambda late: late.cancelled() or late.exception())  # nobody waits for it
+            return {"related": [], "is_searching": True}
+        related = await self._reads.run(pages.show_related, self._catalog, search.result(), query)
+        return {"related": related, "is_searching": False}
 
     async def _show_settings(self, request: Request) -> Response:
         return await self._answer(request, partial(self._read_settings, request))

@@ -29,6 +29,9 @@ def serve_hub(doors: Doors, profile: Profile, *, port: int, tell: Callable[[str]
         tell(make_url(taken, gate.launch_path))
 
         async def serve() -> None:
-            await carry(hub.app, listening, on_stop=lambda: None, on_end=hub.close, has_lifespan=False)
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(hub.warm)
+                await carry(hub.app, listening, on_stop=lambda: None, on_end=hub.close, has_lifespan=False)
+                tasks.cancel_scope.cancel()
 
         anyio.run(serve)

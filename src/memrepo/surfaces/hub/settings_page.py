@@ -128,7 +128,7 @@ def _describe(row: SettingRow, key: str, current: Settings, set_keys: frozenset[
     return {
         "key": key,
         "field": key.rpartition(".")[2],
-        "id": "setting-" + "-".join(str(ord(letter)) if not letter.isalnum() else letter for letter in key),
+        "id": "setting-" + "".join(letter if letter.isalnum() else f"-{ord(letter):x}-" for letter in key),
         "rule": row.rule,
         "type": row.type,
         "default": row.default,

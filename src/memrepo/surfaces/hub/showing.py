@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from memrepo.model import INBOX_FILE, LESSONS_FILE, ME_FILE, MEMORY_FILE, WORKSPACES_FOLDER, Author, WriteStatus
 from memrepo.policy.redaction import redact
+from memrepo.service import SUBJECT_CHARS
 from memrepo.surfaces.present import escape_control, format_result
 
 if TYPE_CHECKING:
@@ -29,14 +30,14 @@ _TITLES: Mapping[str, str] = {
     INBOX_FILE: "Inbox",
 }
 _ORIGINS: Mapping[str | None, str] = {
-    "agent_tool": "agent",
-    "memory_hub": "you, in the Hub",
-    "cli": "you, on the command line",
-    "hand_edit": "you, by hand",
-    "export": "export",
-    "import": "import",
-    "dream": "dream",
-    "swarm": "swarm",
+    "agent_tool": "Agent",
+    "memory_hub": "You, in the Hub",
+    "cli": "You, on the command line",
+    "hand_edit": "You, by hand",
+    "export": "Export",
+    "import": "Import",
+    "dream": "Dream",
+    "swarm": "Swarm",
 }
 _HUNK = re.compile(r"@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@")
 DIFF_LIMIT_LINES = 2_000
@@ -153,12 +154,18 @@ def show_commit(commit: Commit, *, today: dt.date) -> ShownCommit:
         at=at,
         day=_name_day(at.date(), today),
         time=f"{at:%H:%M}",
-        subject=escape_control(redact(commit.subject).text),
-        origin=_ORIGINS.get(commit.origin, escape_control(commit.origin or "another program")),
+        subject=_show_subject(commit.subject),
+        origin=_ORIGINS.get(commit.origin, escape_control(commit.origin or "Another program")),
         is_agents=commit.origin in {"agent_tool", "dream", "swarm"},
         task=escape_control(commit.task or ""),
         is_first=not commit.parents,
     )
+
+
+def _show_subject(subject: str) -> str:
+    """A commit's subject; the text in it was cut where it is as long as it may be."""
+    is_cut = len(subject.partition(": ")[2]) == SUBJECT_CHARS
+    return escape_control(redact(subject).text) + ("…" if is_cut else "")
 
 
 def _name_day(day: dt.date, today: dt.date) -> str:

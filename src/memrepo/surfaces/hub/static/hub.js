@@ -5,6 +5,7 @@
 (() => {
   const POLL_MS = 2000;
   const FILTER_MS = 120;
+  const AGAIN_MS = 700;
   const base = document.body.dataset.base;
   const $ = (id) => document.getElementById(id);
   let newest = 0;
@@ -39,9 +40,15 @@
       if (part.innerHTML !== fresh.innerHTML) part.replaceChildren(...fresh.childNodes);
     }
     document.title = other.title;
+    askAgain();
     for (const box of document.querySelectorAll(".tick-row")) box.checked = ticked.has(box.value);
     tellTicked();
     restoreFocus(focus);
+  };
+
+  /** A page that was sent before its search was done is asked for once more. */
+  const askAgain = () => {
+    if (document.querySelector("[data-again]") !== null) setTimeout(() => refresh(location.href), AGAIN_MS);
   };
 
   const rows = () => [...document.querySelectorAll(".entry, .commit")];
@@ -125,11 +132,11 @@
     }
     newest += 1;
     const opened = form.closest("[data-open-now]");
-    const heir = opened === null ? null : row?.id;
+    const heir = opened === null ? null : { id: `${row.id}-edit`, row: rows().indexOf(row) };
     opened?.remove();
     if (form.hasAttribute("data-reset")) form.reset();
     swap(page, { force: true });
-    if (heir) restoreFocus({ id: `${heir}-edit`, row: -1 });
+    restoreFocus(heir);
   };
 
   const isHere = (url) => new URL(url).pathname === location.pathname;
@@ -296,5 +303,6 @@
 
   setInterval(look, POLL_MS);
   document.addEventListener("visibilitychange", look);
+  askAgain();
   tellTicked();
 })();
