@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test bench fuzz lint format clean
+.PHONY: demo test bench screenshots fuzz lint format clean
 .DEFAULT_GOAL := test
 
 $(STAMP): pyproject.toml
@@ -20,6 +20,9 @@ test: $(STAMP)  ## The whole suite.
 
 bench: $(STAMP)  ## Every budget, against the bare operation in the same run.
 	$(BIN)/python benchmarks/run.py
+
+screenshots: $(STAMP)  ## The pictures of the Hub in docs/images. Needs chromium.
+	$(BIN)/python tests/browser/screenshots.py
 
 fuzz: $(STAMP)  ## The properties, and sync between machines, for much longer.
 	MEMREPO_HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -n auto tests/property tests/machine/test_sync_machine.py

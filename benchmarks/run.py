@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.measure import describe_machine
 
-NAMES = ("write", "many", "startup", "context", "recall", "redaction", "mcp", "hook")
+NAMES = ("write", "many", "startup", "context", "recall", "redaction", "mcp", "hook", "hub")
 
 
 def main(names: list[str]) -> None:

@@ -187,6 +187,7 @@ def test_two_tabs_that_edit_one_line_both_texts_are_shown_and_nothing_is_lost(
     expect(conflict.locator("textarea")).to_have_value("Prefers four spaces")
     assert "Prefers four spaces" not in texts(program, "me.md")
     conflict.get_by_role("button", name="Save").click()
+    expect(conflict).to_have_count(0)
     expect(row_of(other, "Prefers four spaces")).to_be_visible()
     assert "Prefers two spaces" not in texts(program, "me.md")
 
@@ -345,6 +346,10 @@ def test_settings_are_changed_and_a_fault_is_told_beside_them(page: Page, visito
     page.locator("#setting-path-set").click()
     expect(page.get_by_role("alert")).to_contain_text("must be an absolute path")
     expect(page.get_by_label("path", exact=True)).to_have_value("not/absolute")
+    page.get_by_label("enabled").select_option("false")
+    page.locator("#setting-enabled-set").click()
+    expect(page.locator("#notice")).to_contain_text("enabled is saved.")
+    expect(page.get_by_label("path", exact=True)).to_have_value("not/absolute")  # half done, and not lost
     page.get_by_label("Id").fill("billing")
     page.get_by_label("Folder").fill(str(program.home / "billing"))
     page.get_by_role("button", name="Add").click()

@@ -65,6 +65,8 @@ def read(program: Program) -> list[str]:
 
 def test_the_address_opens_the_hub_once(hub: RunningHub) -> None:
     launch = hub.launch.removeprefix(hub.origin)
+    assert hub.ask("HEAD", launch).status == 401
+    assert hub.ask("GET", launch.replace("token=", "token=x")).status == 401
     first = hub.ask("GET", launch)
     assert first.status == 200
     assert first.headers["set-cookie"].endswith(f"; Path={hub.folder}/; HttpOnly; SameSite=Strict")

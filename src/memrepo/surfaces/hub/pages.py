@@ -42,6 +42,7 @@ USER = TaskContext.for_user(origin=Origin.MEMORY_HUB)
 
 PAGE_ENTRIES = 50
 PAGE_COMMITS = 50
+FILES_MOST = 300
 COMMITS_MOST = 5_000
 _RELATED = 8
 _HITS_MOST = 40
@@ -88,7 +89,9 @@ def show_known(repo: MemoryRepo, catalog: Catalog, query: Mapping[str, str]) -> 
     shown = found[page.first - 1 : page.last] if found else []
     groups = _group(show_entries(shown), {str(held.path): held for held in files})
     return {
-        "files": [_describe_file(held) for held in files],
+        "files": [_describe_file(held) for held in files[:FILES_MOST]],
+        "more_files": max(0, len(files) - FILES_MOST),
+        "files_with_entries": sum(1 for held in files if held.entries),
         "total": sum(len(held.entries) for held in files),
         "groups": groups,
         "page": page,
@@ -149,7 +152,7 @@ def show_related(_: MemoryRepo, catalog: Catalog, hits: Sequence[Hit], query: Ma
             continue
         rows.append(
             {
-                "entry": show_entry(located) if located else None,
+                "entry": show_entry(located, prefix=f"r{len(rows)}") if located else None,
                 "text": escape_control(hit.text.replace("&lt;", "<").replace("&gt;", ">")),
                 "where": name_file(hit.file) if hit.file else "Private store",
                 "is_inbox": hit.unreviewed,

@@ -22,10 +22,10 @@ from memrepo.surfaces.hub import pages
 from memrepo.surfaces.hub.acts import ACTS, Form, Told
 from memrepo.surfaces.hub.catalog import Catalog, find_state
 from memrepo.surfaces.hub.gate import HEADERS, LAUNCH
-from memrepo.surfaces.hub.settings_page import change_settings, show_settings
+from memrepo.surfaces.hub.settings_page import change_settings, show_place, show_settings
 from memrepo.surfaces.loopback import read_headers
 from memrepo.surfaces.opened import Lane
-from memrepo.surfaces.present import BUG, escape_control, get_numbers
+from memrepo.surfaces.present import BUG, get_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -148,7 +148,8 @@ class Hub:
     async def _launch(self, request: Request) -> Response:
         from starlette.responses import HTMLResponse, PlainTextResponse
 
-        if not self._gate.use_token(request.query_params.get("token", "")):
+        # A program that only looks what is there, such as a preview of links, must not use the token up.
+        if request.method != "GET" or not self._gate.use_token(request.query_params.get("token", "")):
             why = "memrepo: this address was used before or is not right; run memrepo hub again for a new one\n"
             return PlainTextResponse(why, 401)
         # A page and not a redirect: one that began on another site would not carry the new cookie.
@@ -218,7 +219,8 @@ class Hub:
         try:
             frame = await self._reads.run(_count_waiting, self._catalog)
         except MemrepoError:
-            frame = {"waiting": {}, "root": "", "is_missing": False}
+            frame = {"waiting": {}, "root": None, "is_missing": False}
+        frame["root"] = show_place(frame["root"], self._profile.home) if frame["root"] else ""
         query = [(key, value) for key, value in request.query_params.multi_items() if key != "notice"]
         here = request.url.path.removeprefix(self._gate.folder) + (f"?{urlencode(query)}" if query else "")
         return frame | {"state": await self._find_state(), "notice": notice, "here": here}
@@ -333,10 +335,10 @@ def _read_values(repo: MemoryRepo, row: PageRow, catalog: Catalog, query: Mappin
 
 def _count_waiting(repo: MemoryRepo, catalog: Catalog) -> dict[str, Any]:
     if repo.is_missing:
-        return {"waiting": {}, "root": escape_control(str(repo.root)), "is_missing": True}
+        return {"waiting": {}, "root": repo.root, "is_missing": True}
     inbox = catalog.look(repo).get(INBOX_FILE)
     waiting = {"inbox": len(inbox.entries) if inbox else 0, "review": len(repo.list_requests())}
-    return {"waiting": waiting, "root": escape_control(str(repo.root)), "is_missing": False}
+    return {"waiting": waiting, "root": repo.root, "is_missing": False}
 
 
 async def _read_form(request: Request) -> Form:

@@ -53,6 +53,12 @@ class Profile:
         return find_settings_file(self.locations, self.name)
 
 
+def show_place(place: Path, home: Path) -> str:
+    """A path as a person writes it: with ~ for the home folder."""
+    is_below = place.is_relative_to(home) and place != home
+    return escape_control(f"~/{place.relative_to(home).as_posix()}" if is_below else str(place))
+
+
 def show_settings(profile: Profile) -> dict[str, Any]:
     """The values of the page. Errors: DiskFault; faults of the file are values."""
     text, current = "", Settings()
@@ -67,7 +73,7 @@ def show_settings(profile: Profile) -> dict[str, Any]:
     rows = [row for row in describe_settings() if ".ID." not in row.key and row.key != WORKSPACES]
     fields = [row for row in describe_settings() if ".ID." in row.key]
     return {
-        "file": escape_control(str(profile.file)),
+        "file": show_place(profile.file, profile.home),
         "seen": digest_bytes(text.encode()),
         "faults": faults,
         "rows": [_describe(row, row.key, current, set_keys) for row in rows],

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from memrepo.model import INBOX_FILE, LESSONS_FILE, ME_FILE, MEMORY_FILE, WORKSPACES_FOLDER, Author, WriteStatus
 from memrepo.policy.redaction import redact
+from memrepo.policy.sanitizing import reveal_text
 from memrepo.service import SUBJECT_CHARS
 from memrepo.surfaces.present import escape_control, format_result
 
@@ -45,7 +46,11 @@ DIFF_LIMIT_LINES = 2_000
 
 @dataclass(frozen=True, slots=True)
 class ShownEntry:
-    """One entry. `id` is unique on its page and stays while the text does; `hidden` are kinds of secrets taken out."""
+    """One entry. `id` is unique on its page and stays while the text does.
+
+    `text` is for looking at: what is invisible in it can be seen. `plain` is for editing: what no entry may hold is
+    taken out. Both are without secrets; `hidden` are the kinds of those.
+    """
 
     id: str
     ref: str
@@ -53,6 +58,7 @@ class ShownEntry:
     line: int
     hash: str
     text: str
+    plain: str
     is_agents: bool
     kind: str
     subject: str
@@ -67,18 +73,18 @@ class ShownEntry:
 def show_entries(found: Iterable[LocatedEntry]) -> list[ShownEntry]:
     """Entries in their order."""
     seen: dict[str, int] = {}
-    return [_show_entry(located, seen) for located in found]
+    return [_show_entry(located, seen, "e") for located in found]
 
 
-def show_entry(located: LocatedEntry) -> ShownEntry:
-    """One entry by itself."""
-    return _show_entry(located, {})
+def show_entry(located: LocatedEntry, *, prefix: str = "e") -> ShownEntry:
+    """One entry by itself; its id begins with the prefix."""
+    return _show_entry(located, {}, prefix)
 
 
-def _show_entry(located: LocatedEntry, seen: dict[str, int]) -> ShownEntry:
+def _show_entry(located: LocatedEntry, seen: dict[str, int], prefix: str) -> ShownEntry:
     entry, ref = located.entry, located.ref
     clean = redact(entry.text)
-    name = f"e-{located.hash[:16]}"
+    name = f"{prefix}-{located.hash[:16]}"
     seen[name] = seen.get(name, 0) + 1
     return ShownEntry(
         id=name if seen[name] == 1 else f"{name}-{seen[name]}",
@@ -87,6 +93,7 @@ def _show_entry(located: LocatedEntry, seen: dict[str, int]) -> ShownEntry:
         line=ref.line,
         hash=located.hash,
         text=escape_control(clean.text),
+        plain=reveal_text(entry.text),
         is_agents=entry.by is Author.AGENT,
         kind=_show_value(entry.value("kind")).replace("_", " "),
         subject=_show_value(entry.value("subject")),

@@ -19,17 +19,22 @@
   /** Whether somebody is writing in a part, so that it must not be replaced under their hands. */
   const isBusy = (part) => part.querySelector("[data-open-now]") !== null || isChanged(part);
 
-  const isChanged = (part) =>
-    [...part.querySelectorAll("form.setting :is(input, textarea, select), form.card :is(input, textarea)")].some(
-      (field) =>
-        field.type !== "hidden" &&
-        (field.tagName === "SELECT"
-          ? [...field.options].some((option) => option.selected !== option.defaultSelected && field.selectedIndex !== 0)
-          : field.value !== field.defaultValue),
+  const isChanged = (part) => findChanged(part).length > 0;
+
+  /** The fields of settings that hold something else than the page was sent with. */
+  const findChanged = (part) =>
+    [...part.querySelectorAll("form.setting :is(input, textarea, select), form.card :is(input, textarea)")].filter(
+      (field) => {
+        if (field.type === "hidden" || field.type === "checkbox") return false;
+        if (field.tagName !== "SELECT") return field.value !== field.defaultValue;
+        const first = [...field.options].findIndex((option) => option.defaultSelected);
+        return field.selectedIndex !== Math.max(first, 0);
+      },
     );
 
-  /** Puts the parts of another page in the place of those of this one; keeps ticks and the focus. */
-  const swap = (other, { force = false } = {}) => {
+  /** Puts the parts of another page in the place of those of this one; keeps ticks, half-done settings, the focus. */
+  const swap = (other, { force = false, sent = null } = {}) => {
+    const halfDone = findChanged(document).filter((field) => field.form !== sent).map((field) => [field.id, field.value]);
     const focus = rememberFocus();
     const ticked = new Set([...document.querySelectorAll(".tick-row:checked")].map((box) => box.value));
     for (const part of document.querySelectorAll("[data-live]")) {
@@ -42,6 +47,7 @@
     document.title = other.title;
     askAgain();
     for (const box of document.querySelectorAll(".tick-row")) box.checked = ticked.has(box.value);
+    for (const [id, value] of halfDone) if ($(id) !== null) $(id).value = value;
     tellTicked();
     restoreFocus(focus);
   };
@@ -135,7 +141,7 @@
     const heir = opened === null ? null : { id: `${row.id}-edit`, row: rows().indexOf(row) };
     opened?.remove();
     if (form.hasAttribute("data-reset")) form.reset();
-    swap(page, { force: true });
+    swap(page, { force: true, sent: form });
     restoreFocus(heir);
   };
 
