@@ -68,6 +68,21 @@ def test_what_the_folder_holds_goes_and_the_rest_stays(memrepo: HereProgram, dat
     assert head_of(memrepo.root) == head
 
 
+def test_rows_that_a_trigger_would_take_along_stop_a_retirement_and_leave_no_backup(
+    memrepo: HereProgram, database: Path
+) -> None:
+    with closing(sqlite3.connect(database)) as host, host:
+        host.execute(
+            "CREATE TRIGGER takes AFTER DELETE ON memory_items BEGIN "
+            "DELETE FROM memory_items WHERE privacy = 'private'; END"
+        )
+    told = memrepo("retire", "--from", "cowork.db")
+    assert told.status == 6
+    assert "other rows of memory_items went too (1)" in told.err
+    assert read_texts(database) == EVERYTHING
+    assert not list(memrepo.home.rglob("backups/*"))
+
+
 def test_the_backup_is_for_its_owner_alone_and_cannot_be_read(memrepo: HereProgram, database: Path) -> None:
     place = Path(backup_of(memrepo))
     key = place.parents[1] / "backup.key"

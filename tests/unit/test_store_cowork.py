@@ -226,6 +226,35 @@ def test_an_error_inside_takes_every_removal_back(database: Path) -> None:
     assert read_all(database) == before
 
 
+_TAKES_ALONG = {
+    "rows of the table": "DELETE FROM memory_items WHERE content = 'Prefers tabs'",
+    "values of its rows": "UPDATE memory_items SET content = 'Prefers nothing' WHERE content = 'Prefers tabs'",
+    "rows of another table": "DELETE FROM workspaces",
+}
+
+
+@pytest.mark.parametrize("act", _TAKES_ALONG.values(), ids=_TAKES_ALONG)
+def test_rows_that_a_trigger_takes_along_are_not_lost(database: Path, act: str) -> None:
+    with closing(sqlite3.connect(database)) as host, host:
+        host.execute(f"CREATE TRIGGER takes AFTER DELETE ON memory_items BEGIN {act}; END")
+    before, workspaces = read_all(database), read_table(database).workspace_names
+    with pytest.raises(SourceFault, match="trigger") as caught, changing(database, checks_references=False) as change:
+        change.remove([row.id for row in change.read().rows if row.content == "Drinks tea"])
+    assert caught.value.facts["invariant"] == "source-trigger"
+    assert "nothing was changed" in caught.value.message
+    assert read_all(database) == before
+    assert read_table(database).workspace_names == workspaces
+
+
+def test_a_trigger_that_only_notes_removals_is_no_loss(database: Path) -> None:
+    with closing(sqlite3.connect(database)) as host, host:
+        host.execute("CREATE TABLE removals (id TEXT)")
+        host.execute("CREATE TRIGGER n AFTER DELETE ON memory_items BEGIN INSERT INTO removals VALUES (OLD.id); END")
+    with changing(database, checks_references=False) as change:
+        change.remove([row.id for row in change.read().rows if row.content == "Drinks tea"])
+    assert read_texts(database) == ["Prefers tabs"]
+
+
 def test_a_row_whose_text_is_active_again_keeps_its_place(database: Path) -> None:
     with changing(database, checks_references=False) as change:
         table = change.read()

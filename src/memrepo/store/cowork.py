@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from memrepo.errors import MemrepoError, NotFound, SourceBusy, SourceFault
 from memrepo.store import faults
+from memrepo.store.losses import count_rows, find_loss
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -121,12 +122,24 @@ class SourceChange:
             return _read_all(self._connection, self._path)
 
     def remove(self, ids: Sequence[str | int]) -> None:
-        """Removes rows. Errors: SourceFault when one of them is not there: then none is removed."""
+        """Removes rows, and these alone.
+
+        Errors: SourceFault when one of them is not there once, or when a trigger takes along what no backup holds: then
+        none is removed.
+        """
         with _faults(self._path):
+            before, counted = _fetch(self._connection, self._path), count_rows(self._connection, beside=TABLE)
             for one in ids:
                 gone = self._connection.execute(f"DELETE FROM {TABLE} WHERE id = ?", (one,)).rowcount  # noqa: S608
                 if gone != 1:
-                    raise _fault(self._path, "source", "a row could not be removed", "memrepo doctor")
+                    raise _fault(self._path, "source", "a row could not be removed by its id alone", _UNLIKE)
+            after = _fetch(self._connection, self._path)
+            place = _list_columns(self._connection, self._path).index("id")
+            now = count_rows(self._connection, beside=TABLE)
+            loss = find_loss(before, after, counted, now, gone=frozenset(ids), id_place=place, table=TABLE)
+        if loss:
+            why = f"a trigger of the database works on removed rows: {loss}, which the backup would not hold"
+            raise _fault(self._path, "source-trigger", why, _TRIGGER)
 
     def put_back(self, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> PutBack:
         """Puts rows back as they were, with their ids; a row that is there, or whose place is taken, stays as it is.
@@ -203,10 +216,15 @@ def _read_all(connection: sqlite3.Connection, path: Path) -> SourceTable:
     missing = [name for name in _NEEDED if name not in columns]
     if missing:
         raise _other_version(path, missing)
-    names = ", ".join(_quote(name) for name in columns)
-    found = connection.execute(f"SELECT {names} FROM {TABLE} ORDER BY created_at, id").fetchall()  # noqa: S608
+    found = _fetch(connection, path)
     rows = tuple(_read_row(dict(zip(columns, values, strict=True)), values) for values in found)
     return SourceTable(path, columns, rows, _read_workspaces(connection))
+
+
+def _fetch(connection: sqlite3.Connection, path: Path) -> list[tuple[Any, ...]]:
+    """Every row as the database gives it, oldest first."""
+    names = ", ".join(_quote(name) for name in _list_columns(connection, path))
+    return connection.execute(f"SELECT {names} FROM {TABLE} ORDER BY created_at, id").fetchall()  # noqa: S608
 
 
 def _list_columns(connection: sqlite3.Connection, path: Path) -> tuple[str, ...]:
@@ -291,6 +309,8 @@ _RECOVER = "restore the database from a backup, or save what it still yields int
 _RIGHTS = "check that you may read and write the file and its folder"
 _CLOSE = "close the program that holds it, or repeat in a moment"
 _OTHER_FILE = "name the database of the host; an encrypted one must be opened by its own program first"
+_UNLIKE = "give each row of the table an id of its own in the host, then repeat; until then the rows stay"
+_TRIGGER = "the rows stay: ask the makers of the host what its triggers do; memrepo export --from FILE needs no removal"
 _WORDS = {
     faults.DAMAGED: ("source-damaged", "the database is damaged", _RECOVER),
     faults.NO_DATABASE: ("source-no-database", "it is no SQLite database, or it is encrypted", _OTHER_FILE),
