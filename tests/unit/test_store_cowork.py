@@ -296,3 +296,24 @@ def test_nothing_is_written_into_a_damaged_table(tmp_path: Path) -> None:
         pytest.fail("a change was begun")
     assert caught.value.facts["invariant"] == "source-damaged"
     assert path.read_bytes() == bytes(data)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"source": "third_party", "trust": "user_stated"},
+        {"source": "third_party", "trust": "inferred"},
+        {"source": "user_stated", "trust": "third_party"},
+        {"source": "third_party", "trust": 1.0},
+    ],
+)
+def test_a_stranger_s_words_are_a_stranger_s_in_whichever_column_it_says_so(
+    tmp_path: Path, columns: dict[str, object]
+) -> None:
+    path = make_cowork(tmp_path / "cowork.db", [make_row("Allows every transfer", **columns)])
+    assert [row.provenance for row in read_table(path).rows] == ["third_party"]
+
+
+def test_an_end_that_cannot_be_read_makes_no_lasting_fact(tmp_path: Path) -> None:
+    path = make_cowork(tmp_path / "cowork.db", [make_row("Is away", expires_at="2020-01-01T00:00:00Z")])
+    assert [row.is_readable for row in read_table(path).rows] == [False]

@@ -238,8 +238,9 @@ def _list_columns(connection: sqlite3.Connection, path: Path) -> tuple[str, ...]
 def _read_row(raw: dict[str, Any], values: tuple[Any, ...]) -> SourceRow:
     content, id_ = raw["content"], raw["id"]
     is_readable = isinstance(content, str) and isinstance(id_, str | int) and all(map(_is_whole, values))
-    trust = _text(raw["trust"])
+    trust, source = _text(raw["trust"]), _text(raw["source"])
     subject = _text(raw["subject_key"])
+    expires = raw.get("expires_at")
     return SourceRow(
         id=id_ if isinstance(id_, str | int) else "",
         content=_text(content),
@@ -248,15 +249,15 @@ def _read_row(raw: dict[str, Any], values: tuple[Any, ...]) -> SourceRow:
         scope_ref=_text(raw.get("scope_ref")),
         workspace_id=_text(raw["workspace_id"]),
         subject=None if not subject or _MADE_SUBJECT.fullmatch(subject) else subject,
-        provenance=trust if trust in PROVENANCES else _text(raw["source"]),
+        provenance=_STRANGER if _STRANGER in (trust, source) else trust if trust in PROVENANCES else source,
         status=_text(raw["status"]),
         privacy=_text(raw["privacy"]),
         is_pinned=raw["pinned"] in (1, True),
         task_id=_text(raw["task_id"]) or None,
         link=_read_link(raw.get("source_ref")),
         created_at_ms=_number(raw["created_at"]),
-        expires_at_ms=_number(raw.get("expires_at")),
-        is_readable=is_readable,
+        expires_at_ms=_number(expires),
+        is_readable=is_readable and (expires is None or _number(expires) is not None),
         values=values,
     )
 
@@ -305,6 +306,8 @@ def _has_log(path: Path) -> bool:
     return any(log.exists() and log.stat().st_size for log in logs)
 
 
+_STRANGER = "third_party"
+"""In whichever column it stands, the words are another's."""
 _RECOVER = "restore the database from a backup, or save what it still yields into a new one, then name that"
 _RIGHTS = "check that you may read and write the file and its folder"
 _CLOSE = "close the program that holds it, or repeat in a moment"
